@@ -1,0 +1,74 @@
+"""Drafters: one protocol, one file a drafter, and the registry that makes them from a name.
+
+To add one: write its file, then its line in `_MAKERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from specviz.drafters.autoregressive import EarlyExit, ModelDrafter, check_same_tokenizer
+from specviz.drafters.base import Draft, Drafter, no_draft
+from specviz.drafters.lookup import Lookup
+from specviz.drafters.none import NoDrafter
+from specviz.errors import UserError
+from specviz.runtime.language_model import CachedModel, LanguageModel
+from specviz.runtime.loading import load
+
+__all__ = ["Draft", "Drafter", "create", "no_draft"]
+
+
+def create(name: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    """The drafter of this name, for one run of `target`.
+
+    Raises:
+        UserError: for an unknown name, or a drafter that does not fit the target.
+    """
+    kind, _, argument = name.partition(":")
+    if kind not in _MAKERS:
+        raise UserError(f"There is no drafter “{name}”: choose {', '.join(SPELLINGS)}.")
+    return _MAKERS[kind](argument, target, cached_target)
+
+
+def _none(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    _expect_no_argument("none", argument)
+    return NoDrafter()
+
+
+def _lookup(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    _expect_no_argument("lookup", argument)
+    return Lookup()
+
+
+def _early_exit(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    most = target.layers - 1
+    if not argument.isdecimal() or not 1 <= int(argument) <= most:
+        raise UserError(
+            f"early-exit needs a number of layers from 1 to {most}, as in early-exit:{most // 3 or 1}."
+        )
+    return EarlyExit(cached_target, int(argument))
+
+
+def _model(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    if not argument:
+        raise UserError("model needs a model id or folder, as in model:HuggingFaceTB/SmolLM2-135M.")
+    drafter = load(argument, dtype=str(target.dtype).removeprefix("torch."), device=str(target.device))
+    check_same_tokenizer(drafter, target)
+    cached = drafter.open(cached_target.before_pass)
+    return ModelDrafter(f"model:{argument}", cached, drafter.context_length)
+
+
+def _expect_no_argument(kind: str, argument: str) -> None:
+    if argument:
+        raise UserError(f"The drafter {kind} takes no “:{argument}”: write {kind}.")
+
+
+_MAKERS: dict[str, Callable[[str, LanguageModel, CachedModel], Drafter]] = {
+    "none": _none,
+    "lookup": _lookup,
+    "early-exit": _early_exit,
+    "model": _model,
+}
+
+SPELLINGS = ("none", "lookup", "early-exit:N", "model:ID")
+"""How each is written."""

@@ -1,0 +1,52 @@
+"""Copy from the context: where the last few tokens stood before, propose what followed.
+
+Prompt lookup decoding (Saxena 2023). It costs next to nothing, and shines where the answer
+repeats its prompt: rewriting, extracting, editing code.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from specviz.drafters.base import Draft, no_draft
+from specviz.runtime.language_model import Pass
+from specviz.sampling import Sampler, one_hot
+
+LONGEST_MATCH = 3
+"""Tokens that are looked for first; then fewer, down to one."""
+
+
+class Lookup:
+    """Proposes what followed the latest earlier occurrence of the context's last tokens."""
+
+    name = "lookup"
+    reads_hidden_states = False
+    cache_length = None
+
+    def begin(self, context: Tensor, prompt_pass: Pass) -> None:
+        """Nothing to prepare."""
+
+    def propose(self, context: Tensor, gamma: int, sampler: Sampler) -> Draft:
+        start = find_continuation(context, LONGEST_MATCH)
+        if start is None:
+            return no_draft(sampler, context.device)
+        tokens = context[start : start + gamma]
+        return Draft(tokens, one_hot(tokens, sampler.vocabulary_size))
+
+    def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:
+        """Nothing to remember."""
+
+
+def find_continuation(context: Tensor, longest: int) -> int | None:
+    """Where the latest earlier occurrence of the context's last tokens goes on.
+
+    The longest suffix of at most `longest` tokens that stands earlier in `context`, [n],
+    counts, and of its occurrences the latest; None if even the last token is new.
+    """
+    for size in range(min(longest, len(context) - 1), 0, -1):
+        windows = context[:-1].unfold(0, size, 1)
+        found = (windows == context[-size:]).all(1).nonzero()
+        if len(found):
+            return int(found[-1]) + size
+    return None

@@ -1,0 +1,1 @@
+"""The models: where they come from, loading them, and passes over tokens with a cache."""

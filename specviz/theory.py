@@ -1,0 +1,52 @@
+"""Closed forms and the cost model: what a drafter should gain.
+
+Costs are in units of T(1), the target's pass over a single token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def expected_tokens(conditional_acceptance: Sequence[float]) -> float:
+    """Tokens that a cycle emits: 1 + Σᵢ Πⱼ≤ᵢ cⱼ, with cⱼ the chance that the j-th is kept.
+
+    One number a proposed position; none proposed gives 1.
+    """
+    tokens, survival = 1.0, 1.0
+    for kept in conditional_acceptance:
+        survival *= kept
+        tokens += survival
+    return tokens
+
+
+def textbook_tokens(alpha: float, gamma: int) -> float:
+    """(1 − α^(γ+1)) / (1 − α): the same, if every position is kept with probability α.
+
+    Equation (1) of Leviathan et al. α is the mean of Σ min(p, q) over tested positions. The
+    draft acceptance rate is not: it counts proposals that were never tested.
+    """
+    return expected_tokens([alpha] * gamma)
+
+
+def predicted_speedup(
+    drafted: Mapping[int, int],
+    conditional_acceptance: Sequence[float],
+    *,
+    draft_cost: float,
+    pass_cost: Mapping[int, float],
+    overhead: float,
+) -> float:
+    """Expected tokens ÷ (d·c + v(d + 1) + overhead), over cycles that drafted d tokens.
+
+    Args:
+        drafted: how many cycles drafted how many tokens. A drafter that always proposes γ has
+            one entry, which gives the formula of the literature.
+        conditional_acceptance: by position.
+        draft_cost: c, of one draft step.
+        pass_cost: v(k), of a target pass over k tokens; v(1) = 1.
+        overhead: what a cycle spends on sampling and bookkeeping beyond plain decoding's.
+    """
+    tokens = sum(n * expected_tokens(conditional_acceptance[:d]) for d, n in drafted.items())
+    cost = sum(n * (d * draft_cost + pass_cost[d + 1] + overhead) for d, n in drafted.items())
+    return tokens / cost

@@ -1,0 +1,142 @@
+/** The dice view: a card by the token that shows in words and bars why it was kept or replaced. */
+
+import { isGreedy } from "./agreement.js";
+import { gauge, pairedBars, quoted, singleBars } from "./bars.js";
+import { diceWords } from "./dice_words.js";
+import { element } from "./dom.js";
+import { ownText, pairedChoices } from "./token_facts.js";
+import { cycleSummary, spokenText } from "./tokens.js";
+
+const GAP = 8;
+
+export class Dice {
+  /**
+   * @param {HTMLElement} card
+   * @param {import("./texts.js").Texts} texts
+   */
+  constructor(card, texts) {
+    this.card = card;
+    this.texts = texts;
+    this.token = null;
+    this.pinned = false;
+    const close = element("button", { type: "button", class: "icon close", "aria-label": texts.say("close") }, "✕");
+    close.addEventListener("click", () => this.close({ returnFocus: true }));
+    this.body = element("div", { class: "dice-body" });
+    card.append(this.body, close);
+    this.reposition = () => this.token?.isConnected && place(card, this.token);
+  }
+
+  /**
+   * @param {HTMLElement} token the node that it belongs to
+   * @param {{piece: object, pass: object}} facts
+   * @param {import("./run_model.js").Lane} lane
+   */
+  open(token, facts, lane, { pinned = false } = {}) {
+    this.mark(token);
+    this.pinned = pinned;
+    this.card.classList.toggle("pinned", pinned);
+    this.body.replaceChildren(...content(facts, lane, this.texts));
+    if (!this.card.matches(":popover-open")) {
+      this.card.showPopover();
+      addEventListener("scroll", this.reposition, { capture: true, passive: true });
+      addEventListener("resize", this.reposition, { passive: true });
+    }
+    this.card.scrollTop = 0;
+    place(this.card, token);
+  }
+
+  close({ returnFocus = false } = {}) {
+    if (!this.token) return;
+    if (returnFocus) this.token.focus({ preventScroll: true });
+    this.mark(null);
+    this.pinned = false;
+    if (this.card.matches(":popover-open")) this.card.hidePopover();
+    removeEventListener("scroll", this.reposition, { capture: true });
+    removeEventListener("resize", this.reposition);
+  }
+
+  mark(token) {
+    this.token?.classList.remove("looked-at");
+    token?.classList.add("looked-at");
+    this.token = token;
+  }
+
+  /** What the card says, for a screen reader. */
+  get words() {
+    return this.body.querySelector(".dice-words").textContent;
+  }
+}
+
+function content(facts, lane, texts) {
+  const { piece } = facts;
+  const parts = [heading(facts, lane, texts), words(facts, lane, texts)];
+  const { proposal } = piece;
+  const rejected = facts.pass.pieces.find(({ kind }) => kind === "rejected")?.proposal;
+  if (proposal && piece.kind !== "discarded" && !isGreedy(lane)) {
+    parts.push(gauge(proposal.accept_probability, proposal.u, piece.kind === "accepted", texts));
+  }
+  const compared = proposal ?? (piece.kind === "resampled" ? rejected : null);
+  if (compared && compared.p_top.length + compared.q_top.length > 0) {
+    parts.push(pairedBars(pairedChoices(compared), compared.token, texts));
+  }
+  if (piece.kind === "rejected" && !isGreedy(lane) && proposal.residual_top.length) {
+    parts.push(singleBars(proposal.residual_top, null, "of-residual", texts.say("bars.residual"), texts));
+  }
+  if (!proposal && piece.emitted.top.length && !(piece.kind === "resampled" && isGreedy(lane))) {
+    const residual = piece.kind === "resampled";
+    const caption = texts.say(residual ? "bars.residual" : "bars.target.caption");
+    const side = residual ? "of-residual" : "of-target";
+    parts.push(singleBars(piece.emitted.top, piece.emitted.token, side, caption, texts));
+  }
+  return parts;
+}
+
+function heading({ piece, pass }, lane, texts) {
+  const kind = element("span", { class: "chip", "data-kind": piece.kind }, texts.say(`kind.${piece.kind}`));
+  const where = [];
+  if (piece.slot !== null) {
+    where.push(
+      texts.say("dice.slot", { slot: texts.number(piece.slot + 1), of: texts.number(pass.event.drafted) }),
+    );
+  }
+  if (piece.position !== null) where.push(texts.say("dice.position", { number: texts.number(piece.position + 1) }));
+  where.push(pass.event.type === "prefilled" ? texts.say("dice.prompt") : cycleSummary(pass, texts));
+  return element(
+    "header",
+    {},
+    element("p", { class: "dice-title" }, kind, quoted(spokenOrOwn(piece, texts))),
+    element("p", { class: "dice-where" }, where.join(" · ")),
+  );
+}
+
+function spokenOrOwn(piece, texts) {
+  const text = ownText(piece);
+  return text.trim() === "" ? spokenText(text, texts) : text;
+}
+
+function words(facts, lane, texts) {
+  const paragraph = element("p", { class: "dice-words" });
+  for (const [key, values] of diceWords(facts, lane, texts)) {
+    const filled = Object.entries(values).map(([name, value]) => [name, asNode(value)]);
+    paragraph.append(texts.nodes(key, Object.fromEntries(filled)), " ");
+  }
+  return paragraph;
+}
+
+function asNode(value) {
+  return typeof value === "object" ? quoted(value.token) : value;
+}
+
+/** Below the token, or above it where there is more room; within the window. */
+function place(card, token) {
+  const lines = token.getClientRects();
+  const [first, last] = [lines[0], lines[lines.length - 1]];
+  if (!first) return;
+  const { offsetWidth: width, offsetHeight: height } = card;
+  const below = innerHeight - last.bottom - GAP;
+  const fitsBelow = below >= height || below >= first.top;
+  const top = fitsBelow ? last.bottom + GAP : first.top - GAP - height;
+  const left = Math.min(Math.max(GAP, first.left - 2 * GAP), innerWidth - width - GAP);
+  card.style.top = `${Math.max(GAP, Math.min(top, innerHeight - height - GAP))}px`;
+  card.style.left = `${Math.max(GAP, left)}px`;
+}

@@ -1,0 +1,73 @@
+/**
+ * What happened to a token, as sentences: keys of texts with their values, in the order of
+ * reading. Pure. A value `{token: text}` is a token, to be quoted.
+ */
+
+import { isGreedy } from "./agreement.js";
+import { ownText, targetChoices } from "./token_facts.js";
+import { visibleToken } from "./visible_text.js";
+
+/**
+ * @param {{piece: import("./passes.js").Piece, pass: import("./passes.js").Pass}} facts
+ * @param {import("./run_model.js").Lane} lane
+ * @param {import("./texts.js").Texts} texts
+ * @returns {[string, Record<string, unknown>][]}
+ */
+export function diceWords({ piece, pass }, lane, texts) {
+  const token = { token: ownText(piece) };
+  if (!piece.proposal) return [drawnWords(piece, pass, token, isGreedy(lane), texts)];
+  const { proposal } = piece;
+  const opinion = { token, p: texts.percent(proposal.p), q: texts.percent(proposal.q) };
+  if (piece.kind === "discarded") {
+    const reason = proposal.verdict === "accepted" ? "words.cut" : "words.discarded";
+    return [[reason, opinion]];
+  }
+  const replaced = piece.kind === "rejected" ? replacementWords(pass) : [];
+  if (isGreedy(lane)) return [greedyWords(piece, token), ...replaced];
+  return [opinionWords(proposal, lane, opinion, texts), dieWords(proposal, texts), ...replaced];
+}
+
+/** The two numbers with as many digits as it takes to tell them apart. */
+export function toldApart(first, second, texts) {
+  for (let digits = 2; digits < 8; digits += 1) {
+    const written = [first, second].map((value) => texts.number(value, digits));
+    if (written[0] !== written[1] || first === second) return written;
+  }
+  return [String(first), String(second)];
+}
+
+/** A copied proposal was drawn from no distribution: its q is 1. */
+export function isCopied(lane) {
+  return lane.started.settings.drafter === "lookup";
+}
+
+function opinionWords(proposal, lane, opinion, texts) {
+  const values = { ...opinion, accept: texts.percent(proposal.accept_probability) };
+  if (isCopied(lane)) return ["words.copied", values];
+  return [proposal.accept_probability >= 1 ? "words.certain" : "words.ratio", values];
+}
+
+function dieWords({ u, accept_probability, verdict }, texts) {
+  if (u === null) return [`words.undiced.${verdict}`, {}];
+  const [dice, limit] = toldApart(u, accept_probability, texts);
+  return [`words.dice.${verdict}`, { u: dice, accept: limit }];
+}
+
+function greedyWords(piece, token) {
+  const best = targetChoices(piece)[0];
+  if (piece.kind === "accepted" || !best) return [`words.greedy.${piece.kind}`, { token }];
+  return ["words.greedy.rejected.best", { token, best: { token: visibleToken(best[1]) } }];
+}
+
+function replacementWords(pass) {
+  const replacement = pass.pieces.find((piece) => piece.kind === "resampled");
+  return replacement ? [["words.replaced", { token: { token: ownText(replacement) } }]] : [];
+}
+
+function drawnWords(piece, pass, token, greedy, texts) {
+  const { probability } = piece.emitted;
+  const p = probability === null ? "–" : texts.percent(probability);
+  const rejected = pass.pieces.find(({ kind }) => kind === "rejected");
+  const values = { token, p, rejected: { token: rejected ? ownText(rejected) : "" } };
+  return [greedy ? `words.greedy.${piece.kind}` : `words.${piece.kind}`, values];
+}

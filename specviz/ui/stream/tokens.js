@@ -1,0 +1,133 @@
+/**
+ * Draws one lane's tokens. Nodes are appended once, a `span.pass` for each pass of the target,
+ * and kept; showing, judging and turning back change attributes only, in time that does not
+ * grow with what is already there.
+ */
+
+import { element } from "./dom.js";
+import { ownText, shownText } from "./token_facts.js";
+
+/** How near to its end a lane must be scrolled to follow the text. */
+const NEAR_THE_END = 24;
+
+export class LaneTokens {
+  /**
+   * @param {HTMLElement} container the scrolled box of the lane's text
+   * @param {import("./texts.js").Texts} texts
+   */
+  constructor(container, texts) {
+    this.container = container;
+    this.texts = texts;
+    /** @type {import("./run_model.js").Cursor | null} */
+    this.cursor = null;
+    /** @type {HTMLElement[]} by number of pass */
+    this.passNodes = [];
+    /** @type {WeakMap<Element, {piece: import("./passes.js").Piece, pass: import("./passes.js").Pass}>} */
+    this.facts = new WeakMap();
+    this.follows = true;
+    container.addEventListener("scroll", () => {
+      const left = container.scrollHeight - container.scrollTop - container.clientHeight;
+      this.follows = left < NEAR_THE_END;
+    });
+  }
+
+  /**
+   * Shows the lane up to a cursor, from wherever it was.
+   * @param {import("./run_model.js").Lane} lane
+   * @param {import("./run_model.js").Cursor | null} cursor
+   */
+  show(lane, cursor) {
+    const from = this.cursor?.pass ?? -1;
+    const to = cursor?.pass ?? -1;
+    if (from === to && this.cursor?.stage === cursor?.stage) return;
+    for (let number = from; number > to; number -= 1) this.passNodes[number].hidden = true;
+    for (let number = Math.max(from, 0); number < to; number += 1) this.showPass(lane, number);
+    if (cursor) this.showPass(lane, to, cursor.stage);
+    this.passNodes[from]?.classList.remove("current");
+    this.passNodes[to]?.classList.add("current");
+    this.cursor = cursor;
+  }
+
+  /** Keeps the newest token in sight, unless the reader has scrolled up. */
+  follow() {
+    if (this.follows) this.container.scrollTop = this.container.scrollHeight;
+  }
+
+  /** The token and the pass that a node stands for. */
+  factsOf(node) {
+    return this.facts.get(node);
+  }
+
+  /** The nodes of the tokens that can be seen. */
+  visibleTokens() {
+    return [...this.container.querySelectorAll(".token")].filter((node) => node.getClientRects().length);
+  }
+
+  showPass(lane, number, stage = Infinity) {
+    const pass = lane.passes[number];
+    const node = (this.passNodes[number] ??= this.appendPass(pass));
+    node.hidden = false;
+    pass.pieces.forEach((piece, index) => {
+      const token = node.children[index + 1];
+      token.hidden = stage < piece.appears;
+      token.dataset.kind = stage < piece.settles ? "pending" : piece.kind;
+    });
+  }
+
+  appendPass(pass) {
+    const seam = element("span", { class: "seam", "aria-hidden": "true" });
+    if (pass.event.drafted) seam.title = cycleSummary(pass, this.texts);
+    const tokens = pass.pieces.map((piece) => this.tokenNode(piece, pass));
+    const node = element("span", { class: "pass", "data-pass": pass.number }, seam, ...tokens);
+    node.classList.toggle("drafted", Boolean(pass.event.drafted));
+    this.container.append(node);
+    return node;
+  }
+
+  tokenNode(piece, pass) {
+    const label = tokenLabel(piece, this.texts);
+    const node = element("span", { class: "token", role: "button", tabindex: -1, "aria-label": label });
+    node.append(...withLineBreaks(shownText(piece)));
+    this.facts.set(node, { piece, pass });
+    return node;
+  }
+}
+
+/** “Cycle 12: 4 proposed, 2 kept, 3 tokens, 41 ms” */
+export function cycleSummary({ event }, texts) {
+  const seconds = Object.values(event.seconds).reduce((sum, part) => sum + part, 0);
+  return texts.say("cycle.summary", {
+    number: texts.number(event.index + 1),
+    drafted: texts.number(event.drafted),
+    accepted: texts.number(event.accepted),
+    emitted: texts.number(event.emitted.length),
+    time: texts.milliseconds(seconds),
+  });
+}
+
+/** The token's text for a sentence: what cannot be seen has a name. */
+export function spokenText(text, texts) {
+  if (text === "") return texts.say("token.empty");
+  if (/^\n+$/.test(text)) return texts.say("token.newline");
+  if (/^\s+$/.test(text)) return texts.say("token.space");
+  return text.trim();
+}
+
+function tokenLabel(piece, texts) {
+  const values = { token: spokenText(ownText(piece), texts), kind: texts.say(`kind.${piece.kind}`) };
+  if (piece.proposal) {
+    const { p, q } = piece.proposal;
+    return texts.say("token.label.proposed", { ...values, p: texts.percent(p), q: texts.percent(q) });
+  }
+  const { probability } = piece.emitted;
+  if (probability === null) return texts.say("token.label.plain", values);
+  return texts.say("token.label.drawn", { ...values, p: texts.percent(probability) });
+}
+
+/** A line break is shown as a mark (drawn by the style sheet) and as the break itself. */
+function withLineBreaks(text) {
+  return text
+    .split(/(\n)/)
+    .filter((part) => part !== "")
+    .map((part) => (part === "\n" ? element("span", { class: "newline" }, "\n") : part));
+}
