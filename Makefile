@@ -31,6 +31,21 @@ format: .venv/dev
 	$(bin)/ruff check --fix
 	$(bin)/ruff format
 
+bench: fetch
+	$(bin)/python -m scripts.speed
+
+bench-gpu: fetch
+	$(bin)/python -m scripts.speed --device cuda --max-new-tokens 256
+
+# The texts of the pages: collect them, then bring every language's catalogue up to date.
+messages: .venv/dev
+	$(bin)/pybabel extract --output-file specviz/ui/locales/specviz.pot --project specviz \
+		--no-location --sort-output --add-comments Translators: app.py pages specviz
+	for folder in specviz/ui/locales/*/; do test ! -d $$folder || \
+		$(bin)/pybabel update --domain specviz --input-file specviz/ui/locales/specviz.pot \
+			--output-dir specviz/ui/locales --locale $$(basename $$folder); done
+	$(bin)/pybabel compile --domain specviz --directory specviz/ui/locales
+
 screenshots: .venv/dev chromium fetch
 	$(bin)/python -m scripts.screenshots
 
@@ -49,11 +64,11 @@ screenshots: .venv/dev chromium fetch
 	touch $@
 
 chromium:
-	@command -v chromium >/dev/null || { \
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update && apt-get install --yes --no-install-recommends chromium; \
 		else \
-			echo "The browser tests need Chromium: install it (on Debian: sudo apt-get install chromium) and try again." >&2; \
+			echo "The browser tests need Chromium: install it (on Debian: sudo apt-get install chromium), or set CHROMIUM to its path, and try again." >&2; \
 			exit 2; \
 		fi; }
 

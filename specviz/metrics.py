@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest
 
-from specviz.events import Cycle, RunFinished
+from specviz.events import Cycle
 from specviz.trace import Trace
 
 
@@ -73,27 +73,23 @@ class Summary(BaseModel):
     seconds_per_token: float | None
 
 
-def summarize(trace: Trace) -> Summary:
-    """Every number of a run."""
-    cycles = trace.cycles
+def summarize(*traces: Trace) -> Summary:
+    """Every number of a run, or of several taken together."""
+    cycles = [cycle for trace in traces for cycle in trace.cycles]
     tokens = sum(len(cycle.emitted) for cycle in cycles)
     drafted = sum(map(judged, cycles))
     seconds = PhaseSeconds(
-        prefill=trace.prefilled.seconds if trace.prefilled else 0.0,
-        draft=sum(c.seconds.draft for c in cycles),
-        verify=sum(c.seconds.verify for c in cycles),
-        sample=sum(c.seconds.sample for c in cycles),
-        bookkeeping=sum(c.seconds.bookkeeping for c in cycles),
+        prefill=sum(trace.prefilled.seconds for trace in traces if trace.prefilled),
+        draft=sum(cycle.seconds.draft for cycle in cycles),
+        verify=sum(cycle.seconds.verify for cycle in cycles),
+        sample=sum(cycle.seconds.sample for cycle in cycles),
+        bookkeeping=sum(cycle.seconds.bookkeeping for cycle in cycles),
     )
     return Summary(
-        prompt_tokens=trace.started.prompt_tokens,
+        prompt_tokens=sum(trace.started.prompt_tokens for trace in traces),
         tokens=tokens,
         cycles=len(cycles),
-        target_passes=(
-            trace.ended.target_passes
-            if isinstance(trace.ended, RunFinished)
-            else len(cycles) + (trace.prefilled is not None)
-        ),
+        target_passes=len(cycles) + sum(trace.prefilled is not None for trace in traces),
         draft_acceptance_rate=(
             sum(cycle.accepted for cycle in cycles) / drafted if drafted else None
         ),

@@ -31,7 +31,10 @@ class Lookup:
         start = find_continuation(context, LONGEST_MATCH)
         if start is None:
             return no_draft(sampler, context.device)
-        tokens = context[start : start + gamma]
+        # Behind the context's end it goes on copying its own copy, as LZ77 does: text that
+        # repeats with a short period can so be proposed at any length.
+        steps = torch.arange(gamma, device=context.device) % (len(context) - start)
+        tokens = context[start + steps]
         return Draft(tokens, one_hot(tokens, sampler.vocabulary_size))
 
     def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:

@@ -46,8 +46,7 @@ def convert(gguf: Path, folder: Path, progress: Callable[[float], None]) -> None
         )
         # The weights are ordinary floats now: who loads them must not look for a dequantizer.
         del model.config.quantization_config
-        model.hf_quantizer = None
-        model.is_quantized = False
+        vars(model).update(hf_quantizer=None, is_quantized=False)
         # The file's own name for the model ("Smollm2 135M 8k Lc100K …") says nothing to a reader.
         del model.config._model_name_or_path
         tokenizer.model_max_length = model.config.max_position_embeddings

@@ -19,7 +19,6 @@ from typing import IO, Literal
 
 import filelock
 import platformdirs
-
 from safetensors import SafetensorError
 
 from specviz.errors import UserError

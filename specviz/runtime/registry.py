@@ -103,9 +103,7 @@ def _hub_models() -> list[KnownModel]:
         ]
         if repository.repo_type == "model" and folders:
             found.append(
-                KnownModel(
-                    id=repository.repo_id, kind="hub", path=str(folders[-1]), fetched=True
-                )
+                KnownModel(id=repository.repo_id, kind="hub", path=str(folders[-1]), fetched=True)
             )
     return found
 

@@ -17,7 +17,7 @@ from specviz.errors import UserError
 Phase = Literal["unknown", "missing", "fetching", "failed", "ready"]
 Progress = Callable[[int, int], None]
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class ModelState(NamedTuple):
@@ -81,7 +81,7 @@ class DefaultModel:
         except UserError as error:
             self._state = ModelState("failed", message=str(error))
         except Exception as error:
-            _log.exception("The default model could not be fetched.")
+            _logger.exception("The default model could not be fetched.")
             self._state = ModelState(
                 "failed",
                 message=f"The model could not be fetched ({type(error).__name__}): "

@@ -29,7 +29,7 @@ CHARS_IN_MEMORY = 256 * 1024 * 1024
 _JANITOR_SECONDS = 0.25
 _CLOSE_SECONDS = 10.0
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Decode(Protocol):
@@ -58,7 +58,7 @@ def _load(**choice: str) -> Any:
     return load(**choice)
 
 
-class UnknownJob(UserError):
+class UnknownJobError(UserError):
     """There is no job of this id, or there is none any more."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Hub:
         """The job of this id, from memory or from disk.
 
         Raises:
-            UnknownJob: if there is none.
+            UnknownJobError: if there is none.
         """
         with self._changed:
             job = self._jobs.get(job_id)
@@ -158,14 +158,14 @@ class Hub:
                 return job
         reopened = self._runs.reopen(job_id) if is_id(job_id) else None
         if reopened is None:
-            raise UnknownJob
+            raise UnknownJobError
         return self._remember(reopened)
 
     def stop(self, job_id: str) -> None:
         """Stop a job: within one pass if it runs, at once if it waits.
 
         Raises:
-            UnknownJob: if there is none of this id.
+            UnknownJobError: if there is none of this id.
         """
         job = self.get(job_id)
         job.stop()
@@ -240,12 +240,12 @@ class Hub:
         try:
             self._warm_up()
         except Exception:
-            _log.exception("The worker could not prepare itself; it takes jobs all the same.")
+            _logger.exception("The worker could not prepare itself; it takes jobs all the same.")
         while (job := self._next()) is not None:
             try:
                 self._run(job)
             except Exception:
-                _log.exception("A job ended unexpectedly.")
+                _logger.exception("A job ended unexpectedly.")
             finally:
                 with self._changed:
                     self._running = None
@@ -296,7 +296,7 @@ class Hub:
             yield lanes[0], RunFailed(message=str(error))
             return
         except Exception as error:
-            _log.exception("A model could not be loaded.")
+            _logger.exception("A model could not be loaded.")
             yield (
                 lanes[0],
                 RunFailed(
@@ -328,13 +328,13 @@ class Hub:
         try:
             self._runs.save(job)
         except OSError:
-            _log.exception("This run is not saved: its folder cannot be made.")
+            _logger.exception("This run is not saved: its folder cannot be made.")
 
     def _open_recording(self, job: Job) -> Recording | None:
         try:
             return self._runs.record(job.id)
         except OSError:
-            _log.exception("This run is not saved: its files cannot be made.")
+            _logger.exception("This run is not saved: its files cannot be made.")
             return None
 
     # Memory
@@ -375,7 +375,7 @@ def _record(recording: Recording | None, lane: Lane, event: str) -> Recording | 
     try:
         recording.append(lane, event)
     except OSError:
-        _log.exception("The rest of this run is not saved: the disk does not take it.")
+        _logger.exception("The rest of this run is not saved: the disk does not take it.")
         recording.close()
         return None
     return recording

@@ -11,7 +11,7 @@ from specviz.server.job import Lane
 
 INTERRUPTED = "The server was restarted during this run: what was made before is kept; start again."
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class _Running:
@@ -39,7 +39,7 @@ class _Running:
         except StopIteration:
             return self._fail("The run ended without a result: start it again.")
         except Exception as error:
-            _log.exception("The engine failed in the lane %s.", self.lane)
+            _logger.exception("The engine failed in the lane %s.", self.lane)
             return self._fail(
                 f"The engine failed ({type(error).__name__}): try other settings, "
                 "and if it comes again, report it with the server's log."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from specviz.errors import UserError
 
@@ -43,7 +44,7 @@ class Limits:
             UserError: if a variable cannot be read as what it must be.
         """
         environment = os.environ if environment is None else environment
-        chosen = {
+        chosen: dict[str, Any] = {
             field.name: _read(PREFIX + field.name.upper(), text, type(field.default))
             for field in fields(cls)
             if (text := environment.get(PREFIX + field.name.upper()))
@@ -51,7 +52,7 @@ class Limits:
         return cls(**chosen)
 
 
-def _read(name: str, text: str, kind: type) -> int | float | bool:
+def _read(name: str, text: str, kind: type) -> Any:
     if kind is bool:
         if text.lower() in _TRUE | _FALSE:
             return text.lower() in _TRUE

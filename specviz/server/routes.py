@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 import specviz
 from specviz.errors import UserError
 from specviz.server import assets
-from specviz.server.hub import Hub, UnknownJob
+from specviz.server.hub import Hub, UnknownJobError
 from specviz.server.job import LANES, JobRequest
 from specviz.server.origin import OriginCheck, allowed_origins
 from specviz.server.viewer import CLOSED_BAD_REQUEST, CLOSED_UNKNOWN_JOB, serve_viewer
@@ -72,7 +72,7 @@ class _Api:
     async def stop(self, request: Request) -> Response:
         try:
             await run_in_threadpool(self._hub().stop, request.path_params["job_id"])
-        except UnknownJob as error:
+        except UnknownJobError as error:
             return _refuse(404, str(error))
         return Response(status_code=202)
 
@@ -80,7 +80,7 @@ class _Api:
         lane = request.path_params["lane"]
         try:
             job = await run_in_threadpool(self._hub().get, request.path_params["job_id"])
-        except UnknownJob as error:
+        except UnknownJobError as error:
             return _refuse(404, str(error))
         lines = [f"{event}\n" for event in job.lane_events(lane)] if lane in LANES else []
         if not lines:
@@ -107,7 +107,7 @@ class _Api:
         hub = self._hub()
         try:
             job = await run_in_threadpool(hub.get, socket.path_params["job_id"])
-        except UnknownJob as error:
+        except UnknownJobError as error:
             await socket.close(CLOSED_UNKNOWN_JOB, str(error))
             return
         await serve_viewer(socket, hub, job, start)

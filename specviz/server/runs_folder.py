@@ -27,7 +27,7 @@ _LETTERS: dict[Lane, str] = {"speculative": "s", "plain": "p"}
 _ID = re.compile(r"[A-Za-z0-9_-]{24}")
 _BYTES_OF_ID = 18
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 def new_id() -> str:
@@ -73,7 +73,7 @@ class Recording:
             try:
                 file.close()
             except OSError:
-                _log.exception("A run's file could not be closed.")
+                _logger.exception("A run's file could not be closed.")
 
 
 class RunsFolder:

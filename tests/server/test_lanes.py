@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from specviz.errors import UserError
-from specviz.events import Event
+from specviz.events import Event, RunFailed, RunFinished
 from specviz.server.job import Lane
 from specviz.server.lanes import INTERRUPTED, run_lanes
 from tests.server.fakes import FakeEngine, request
@@ -92,12 +92,9 @@ def test_a_failed_lane_stops_the_other() -> None:
         if drafter == "lookup" and index == 2:
             raise UserError("It failed: try again.")
 
-    ends = {
-        lane: event
-        for lane, event in run(FakeEngine(fail=fail), "alternating", tokens=50)
-        if event.type in {"run_finished", "run_failed"}
-    }
-    assert ends["speculative"].message == "It failed: try again."
+    ends = dict(run(FakeEngine(fail=fail), "alternating", tokens=50))  # the last of each lane
+    assert ends["speculative"] == RunFailed(message="It failed: try again.")
+    assert isinstance(ends["plain"], RunFinished)
     assert ends["plain"].reason == "cancelled"
 
 
@@ -110,14 +107,14 @@ def test_interrupted_lanes_that_began_say_so() -> None:
         "plain": partial(engine.decode, None, "p", request().settings, cancelled=lambda: False),
     }
     made: list[tuple[Lane, Event]] = []
-    for step in run_lanes(
-        starts,
-        alternating=False,
-        stop=lambda: None,
-        stopped=lambda: False,
-        interrupted=lambda: len(made) >= 3,
-    ):
-        made.append(step)
-    assert made[-1][0] == "speculative"
-    assert made[-1][1].message == INTERRUPTED
+    made.extend(
+        run_lanes(
+            starts,
+            alternating=False,
+            stop=lambda: None,
+            stopped=lambda: False,
+            interrupted=lambda: len(made) >= 3,
+        )
+    )
+    assert made[-1] == ("speculative", RunFailed(message=INTERRUPTED))
     assert {lane for lane, _ in made} == {"speculative"}

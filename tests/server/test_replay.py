@@ -30,7 +30,8 @@ def test_a_trace_becomes_a_finished_job(hubs: Hubs, drafter: str, lane: str) -> 
     hub = hubs()
     data = recording(drafter)
     job = hub.open_trace(data)
-    assert job.finished and hub.get(job.id) is job
+    assert job.finished
+    assert hub.get(job.id) is job
     assert [json.loads(line) for line in job.lane_events(lane)] == [  # type: ignore[arg-type]
         json.loads(line) for line in data.splitlines()
     ]
@@ -40,7 +41,8 @@ def test_a_trace_that_was_cut_off_is_opened_and_says_so(hubs: Hubs) -> None:
     data = recording()
     job = hubs().open_trace(data[: len(data) * 2 // 3])
     events = [json.loads(line) for line in job.lane_events("speculative")]
-    assert events[0]["type"] == "run_started" and events[1]["type"] == "prefilled"
+    assert events[0]["type"] == "run_started"
+    assert events[1]["type"] == "prefilled"
     assert events[-1] == {"type": "run_failed", "message": CUT_OFF}
 
 
@@ -69,4 +71,5 @@ def other_version() -> bytes:
 def test_what_is_no_trace_is_refused_in_one_sentence(hubs: Hubs, data: bytes, said: str) -> None:
     with pytest.raises(UserError, match=said) as refused:
         hubs().open_trace(data)
-    assert "\n" not in str(refused.value) and len(str(refused.value)) < 300
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 300

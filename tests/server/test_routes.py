@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import httpx
@@ -23,7 +23,9 @@ Hubs = Callable[..., Hub]
 Serve = Callable[[Hub], str]
 
 
-def watch(host: str, job_id: str, start: int | None = None, **kwargs: Any) -> ClientConnection:
+def watch(
+    host: str, job_id: str, start: int | None = None, **kwargs: Any
+) -> AbstractContextManager[ClientConnection]:
     query = "" if start is None else f"?from={start}"
     return connect(f"ws://{host}/api/jobs/{job_id}/ws{query}", max_size=None, **kwargs)
 
@@ -76,7 +78,8 @@ def test_the_state_comes_at_once_and_at_each_change(hubs: Hubs, serve: Serve) ->
         states = [json.loads(waiting.recv(timeout=5))[0]["state"]]
         engine.step()
         states += [m["state"] for m in messages(waiting) if "state" in m]
-    assert states[-1] == "finished" and states[0] in {"loading", "running"}
+    assert states[-1] == "finished"
+    assert states[0] in {"loading", "running"}
 
 
 def test_reconnecting_loses_and_doubles_nothing(hubs: Hubs, serve: Serve) -> None:
@@ -140,7 +143,8 @@ def test_many_events_share_a_frame_and_frames_stay_small(hubs: Hubs, serve: Serv
         except ConnectionClosed:
             pass
     assert sum(sizes) > 1_000_000
-    assert len(sizes) < 20 and max(sizes) < 512 * 1024
+    assert len(sizes) < 20
+    assert max(sizes) < 512 * 1024
 
 
 @pytest.mark.parametrize("by_socket", [True, False])
@@ -201,7 +205,7 @@ def test_a_viewer_who_leaves_is_counted_out(hubs: Hubs, serve: Serve) -> None:
     assert job.viewers == 0
 
 
-@pytest.mark.parametrize("unknown", ["A" * 24, "short", "%2e%2e%2f%2e%2e", "a%00b"])
+@pytest.mark.parametrize("unknown", ["A" * 24, "short", "a%00b", "é" * 24])
 def test_an_unknown_id_is_told(hubs: Hubs, serve: Serve, unknown: str) -> None:
     host = serve(hubs())
     url = f"http://{host}/api/jobs/{unknown}"
@@ -211,12 +215,9 @@ def test_an_unknown_id_is_told(hubs: Hubs, serve: Serve, unknown: str) -> None:
     ):
         assert answer.status_code == 404
         assert answer.json()["message"]
-    try:
-        with watch(host, unknown) as client:
-            list(messages(client))
-            assert client.protocol.close_code == 4404
-    except InvalidStatus as refused:  # not even a path of a job
-        assert refused.response.status_code in {403, 404}
+    with watch(host, unknown) as client:
+        list(messages(client))
+        assert client.protocol.close_code == 4404
 
 
 @pytest.mark.parametrize("start", ["-1", "x", "1e3", ""])
@@ -253,7 +254,8 @@ def test_pages_of_other_sites_are_refused(hubs: Hubs, serve: Serve, origin: str)
     if origin != "https://{host}":  # a proxy may speak https for this host
         assert httpx.post(f"http://{host}/api/jobs", json=body, headers=headers).status_code == 403
         stop = httpx.post(f"http://{host}/api/jobs/{job}/stop", headers=headers)
-        assert stop.status_code == 403 and stop.json()["message"]
+        assert stop.status_code == 403
+        assert stop.json()["message"]
         with pytest.raises(InvalidStatus) as refused:
             watch(host, job, origin=headers["Origin"])
         assert refused.value.response.status_code == 403
@@ -311,7 +313,8 @@ def test_a_bad_request_gets_one_sentence(hubs: Hubs, serve: Serve, body: bytes, 
     assert answer.status_code == 422
     message = answer.json()["message"]
     assert said in message
-    assert "\n" not in message and len(message) < 300
+    assert "\n" not in message
+    assert len(message) < 300
 
 
 HOSTILE = (
@@ -348,14 +351,16 @@ def test_a_trace_is_a_download_that_can_be_opened(hubs: Hubs, serve: Serve) -> N
 def test_assets_are_served_with_their_types_and_revalidated(hubs: Hubs, serve: Serve) -> None:
     host = serve(hubs())
     plotly = httpx.get(f"http://{host}/api/assets/plotly.min.js")
-    assert plotly.status_code == 200 and len(plotly.content) > 1_000_000
+    assert plotly.status_code == 200
+    assert len(plotly.content) > 1_000_000
     assert plotly.headers["content-type"].startswith("text/javascript")
     assert plotly.headers["x-content-type-options"] == "nosniff"
     again = httpx.get(
         f"http://{host}/api/assets/plotly.min.js",
         headers={"If-None-Match": plotly.headers["etag"]},
     )
-    assert again.status_code == 304 and not again.content
+    assert again.status_code == 304
+    assert not again.content
     versioned = httpx.get(f"http://{host}/api/assets/plotly.min.js?v=7")
     assert "immutable" in versioned.headers["cache-control"]
 
@@ -378,7 +383,9 @@ def test_assets_are_served_with_their_types_and_revalidated(hubs: Hubs, serve: S
 )
 def test_no_other_file_is_an_asset(hubs: Hubs, serve: Serve, path: str) -> None:
     host = serve(hubs())
-    with socket.create_connection(host.split(":")) as raw:  # no client tidies the path up
+    with socket.create_connection(
+        ("127.0.0.1", int(host.split(":")[1]))
+    ) as raw:  # no client tidies the path up
         raw.sendall(
             f"GET /api/assets/{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
         )

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from specviz import trace
-from specviz.server.hub import Hub, UnknownJob
+from specviz.server.hub import Hub, UnknownJobError
 from specviz.server.job import Job
 from specviz.server.lanes import INTERRUPTED
 from specviz.server.runs_folder import RunsFolder, is_id, new_id
@@ -39,7 +39,8 @@ def test_a_run_is_the_same_after_a_restart(hubs: Hubs) -> None:
     again = hubs().get(job.id)
     assert again is not job
     assert log(again) == log(job)
-    assert again.finished and again.request == job.request
+    assert again.finished
+    assert again.request == job.request
 
 
 def test_each_lane_is_a_trace_of_its_own(hubs: Hubs, tmp_path: Path) -> None:
@@ -66,7 +67,8 @@ def test_a_run_that_was_cut_off_says_so(hubs: Hubs, tmp_path: Path) -> None:
     messages = log(again)
     assert messages[:4] == log(job)[:4]
     assert json.loads(messages[4])["event"] == {"type": "run_failed", "message": INTERRUPTED}
-    assert len(messages) == 5 and again.finished
+    assert len(messages) == 5
+    assert again.finished
     assert file.read_bytes() == cut
 
 
@@ -75,12 +77,13 @@ def test_a_job_that_waited_at_the_restart_says_so(hubs: Hubs) -> None:
     hub.submit(request())
     waiting = hub.submit(request("waits"))
     again = hubs().get(waiting.id)
-    assert again.finished and again.request.prompt == "waits"
+    assert again.finished
+    assert again.request.prompt == "waits"
     assert json.loads(log(again)[0])["event"]["message"] == INTERRUPTED
 
 
 def test_a_killed_server_loses_at_most_the_running_cycle(tmp_path: Path) -> None:
-    """kill -9 between two cycles: every event that a viewer saw is on disk, and readable."""
+    """A kill -9 between two cycles: every event that a viewer saw is on disk, and readable."""
     script = textwrap.dedent(
         """
         import sys, time
@@ -160,9 +163,9 @@ def test_a_hostile_id_never_becomes_a_path(
 
     monkeypatch.setattr(Path, "read_bytes", touched)
     assert not is_id(hostile)
-    with pytest.raises(UnknownJob):
+    with pytest.raises(UnknownJobError):
         hub.get(hostile)
-    with pytest.raises(UnknownJob):
+    with pytest.raises(UnknownJobError):
         hub.stop(hostile)
 
 

@@ -20,8 +20,13 @@ export function pairedBars(rows, own, texts) {
     element("th", { scope: "col", class: "of-target" }, texts.say("bars.target")),
     element("th", { scope: "col", class: "of-drafter" }, texts.say("bars.drafter")),
   );
+  const smallest = (side) => Math.min(...rows.map((row) => row[side] ?? 1));
+  const limits = { p: smallest("p"), q: smallest("q") };
   const body = rows.map(({ token, text, p, q }) =>
-    row(text, token === own, [cell(p, "of-target", texts), cell(q, "of-drafter", texts)]),
+    row(text, token === own, [
+      cell(p, limits.p, "of-target", texts),
+      cell(q, limits.q, "of-drafter", texts),
+    ]),
   );
   return table(texts.say("bars.caption"), head, body);
 }
@@ -29,28 +34,28 @@ export function pairedBars(rows, own, texts) {
 /** @param {[number, string, number][]} candidates */
 export function singleBars(candidates, own, side, caption, texts) {
   const body = candidates.map(([token, text, probability]) =>
-    row(text, token === own, [cell(probability, side, texts)]),
+    row(text, token === own, [cell(probability, 0, side, texts)]),
   );
   return table(caption, null, body);
 }
 
-/** The accept probability as a scale from 0 to 1, and where the dice fell on it. */
-export function gauge(accept, u, accepted, texts) {
+/**
+ * The accept probability as a scale from 0 to 1, and where the dice fell on it.
+ * @param {[string, string]} written the dice and the accept probability, as the words have them
+ */
+export function gauge({ accept_probability, u }, [dice, accept], texts) {
   const fill = element("div", { class: "gauge-fill" });
-  fill.style.width = `${100 * accept}%`;
-  const track = element("div", { class: "gauge-track" }, fill);
+  fill.style.width = `${100 * accept_probability}%`;
+  const track = element("div", { class: "gauge-track", "aria-hidden": "true" }, fill);
+  const key = element("p", { class: "gauge-key" });
+  key.append(element("span", { class: "key-accept" }, texts.say("gauge.accept", { accept })));
   if (u !== null) {
     const marker = element("div", { class: "gauge-marker" });
     marker.style.left = `${100 * u}%`;
     track.append(marker);
+    key.append(element("span", { class: "key-dice" }, texts.say("gauge.dice", { u: dice })));
   }
-  const scale = element("div", { class: "gauge-scale" }, element("span", {}, "0"), element("span", {}, "1"));
-  const label = texts.say(u === null ? "gauge.label.undiced" : "gauge.label", {
-    accept: texts.number(accept, 2),
-    u: u === null ? "" : texts.number(u, 2),
-  });
-  const verdict = accepted ? "accepted" : "rejected";
-  return element("div", { class: "gauge", "data-verdict": verdict, role: "img", "aria-label": label }, track, scale);
+  return element("div", { class: "gauge" }, track, key);
 }
 
 function table(caption, head, rows) {
@@ -65,9 +70,13 @@ function row(text, isOwn, cells) {
   return element("tr", { class: isOwn ? "own" : null }, name, ...cells);
 }
 
-function cell(probability, side, texts) {
+/** A probability that was not recorded is below all that were. */
+function cell(probability, limit, side, texts) {
   const bar = element("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--share", probability ?? 0);
-  const number = probability === null ? texts.say("bars.unrecorded") : texts.percent(probability);
+  const number =
+    probability === null
+      ? texts.say("below", { value: texts.percent(limit) })
+      : texts.percent(probability);
   return element("td", { class: side }, element("span", { class: "bar-track" }, bar), element("span", { class: "bar-number" }, number));
 }

@@ -4,13 +4,14 @@
  */
 
 import { FIGURES } from "./figures.js";
-import { loadPlotly } from "./plotly.js";
+import { adoptPlotlyStyles, loadPlotly } from "./plotly.js";
 
-const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
+const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false };
 /** Between two drawings of any chart, in milliseconds: four charts, each about thrice a second. */
 const REST = 80;
-/** Drawing may take one part in so many of the time. */
-const RESTRAINT = 12;
+/** Drawing may take one part in so many of the time, but no chart waits for longer than this. */
+const RESTRAINT = 10;
+const LONGEST_REST = 400;
 
 export class Charts {
   /**
@@ -22,13 +23,16 @@ export class Charts {
     this.texts = texts;
     this.theme = theme;
     this.figures = [...root.querySelectorAll("[data-chart]")];
-    for (const figure of this.figures) figure.hidden = true;
     this.plotly = null;
     this.stale = [];
     this.timer = null;
+    this.sizes = new ResizeObserver((entries) => {
+      for (const { target } of entries) if (target.data && target.clientWidth) this.plotly.Plots.resize(target);
+    });
     loadPlotly().then(
       (plotly) => {
         this.plotly = plotly;
+        adoptPlotlyStyles(root);
         this.schedule(0);
       },
       (error) => console.warn(error.message),
@@ -46,6 +50,7 @@ export class Charts {
   close() {
     clearTimeout(this.timer);
     this.closed = true;
+    this.sizes.disconnect();
     for (const plot of this.figures.map(plotOf)) if (plot.data) this.plotly.purge(plot);
   }
 
@@ -55,17 +60,20 @@ export class Charts {
       this.timer = null;
       const began = performance.now();
       this.draw(this.stale.shift());
-      this.schedule(Math.max(REST, RESTRAINT * (performance.now() - began)));
+      const rest = RESTRAINT * (performance.now() - began);
+      this.schedule(Math.min(Math.max(REST, rest), LONGEST_REST));
     }, delay);
   }
 
   draw(node) {
     const figure = FIGURES[node.dataset.chart](this.run, this.theme(), this.texts);
-    node.hidden = !figure;
     if (!figure) return;
+    node.hidden = false;
     const plot = plotOf(node);
+    const isNew = !plot.data;
     this.plotly.react(plot, figure.data, figure.layout, CONFIG);
     plot.setAttribute("aria-label", figure.summary);
+    if (isNew) this.sizes.observe(plot);
   }
 }
 

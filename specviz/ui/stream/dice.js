@@ -2,12 +2,13 @@
 
 import { isGreedy } from "./agreement.js";
 import { gauge, pairedBars, quoted, singleBars } from "./bars.js";
-import { diceWords } from "./dice_words.js";
+import { diceWords, toldApart } from "./dice_words.js";
 import { element } from "./dom.js";
 import { ownText, pairedChoices } from "./token_facts.js";
 import { cycleSummary, spokenText } from "./tokens.js";
 
 const GAP = 8;
+const RESIDUAL_ROWS = 5;
 
 export class Dice {
   /**
@@ -68,27 +69,35 @@ export class Dice {
 }
 
 function content(facts, lane, texts) {
+  const story = [heading(facts, lane, texts), words(facts, lane, texts)];
   const { piece } = facts;
-  const parts = [heading(facts, lane, texts), words(facts, lane, texts)];
-  const { proposal } = piece;
-  const rejected = facts.pass.pieces.find(({ kind }) => kind === "rejected")?.proposal;
-  if (proposal && piece.kind !== "discarded" && !isGreedy(lane)) {
-    parts.push(gauge(proposal.accept_probability, proposal.u, piece.kind === "accepted", texts));
+  if (piece.proposal && piece.kind !== "discarded" && !isGreedy(lane)) {
+    const { accept_probability, u } = piece.proposal;
+    story.push(gauge(piece.proposal, toldApart(u ?? 0, accept_probability, texts), texts));
   }
-  const compared = proposal ?? (piece.kind === "resampled" ? rejected : null);
-  if (compared && compared.p_top.length + compared.q_top.length > 0) {
-    parts.push(pairedBars(pairedChoices(compared), compared.token, texts));
-  }
-  if (piece.kind === "rejected" && !isGreedy(lane) && proposal.residual_top.length) {
-    parts.push(singleBars(proposal.residual_top, null, "of-residual", texts.say("bars.residual"), texts));
-  }
-  if (!proposal && piece.emitted.top.length && !(piece.kind === "resampled" && isGreedy(lane))) {
-    const residual = piece.kind === "resampled";
-    const caption = texts.say(residual ? "bars.residual" : "bars.target.caption");
-    const side = residual ? "of-residual" : "of-target";
-    parts.push(singleBars(piece.emitted.top, piece.emitted.token, side, caption, texts));
-  }
-  return parts;
+  const bars = [comparison(facts, texts), drawn(facts, lane, texts)].filter(Boolean);
+  return [element("div", { class: "dice-story" }, ...story), element("div", { class: "dice-bars" }, ...bars)];
+}
+
+/** p against q, where something had been proposed and both were recorded. */
+function comparison({ piece, pass }, texts) {
+  const rejected = pass.pieces.find(({ kind }) => kind === "rejected")?.proposal;
+  const compared = piece.proposal ?? (piece.kind === "resampled" ? rejected : null);
+  if (!compared || compared.p_top.length + compared.q_top.length === 0) return null;
+  return pairedBars(pairedChoices(compared), compared.token, texts);
+}
+
+/** The distribution that the token, or the one in its place, was drawn from. */
+function drawn({ piece, pass }, lane, texts) {
+  const replaces = piece.kind === "resampled" || piece.kind === "rejected";
+  if (!replaces && piece.proposal) return null;
+  // A greedy residual is one token: it says no more than the words.
+  if (replaces && isGreedy(lane)) return null;
+  const emitted = piece.emitted ?? pass.pieces.find(({ kind }) => kind === "resampled")?.emitted;
+  const candidates = emitted?.top.slice(0, replaces ? RESIDUAL_ROWS : undefined) ?? [];
+  if (!candidates.length) return null;
+  const caption = texts.say(replaces ? "bars.residual" : "bars.target.caption");
+  return singleBars(candidates, emitted.token, replaces ? "of-residual" : "of-target", caption, texts);
 }
 
 function heading({ piece, pass }, lane, texts) {

@@ -19,19 +19,20 @@ export function diceWords({ piece, pass }, lane, texts) {
   const { proposal } = piece;
   const opinion = { token, p: texts.percent(proposal.p), q: texts.percent(proposal.q) };
   if (piece.kind === "discarded") {
-    const reason = proposal.verdict === "accepted" ? "words.cut" : "words.discarded";
-    return [[reason, opinion]];
+    const behindRejected = pass.pieces.some(({ kind }) => kind === "rejected");
+    return [[behindRejected ? "words.discarded" : "words.behind_end", opinion]];
   }
+  if (isGreedy(lane)) return [greedyWords(piece, token)];
   const replaced = piece.kind === "rejected" ? replacementWords(pass) : [];
-  if (isGreedy(lane)) return [greedyWords(piece, token), ...replaced];
   return [opinionWords(proposal, lane, opinion, texts), dieWords(proposal, texts), ...replaced];
 }
 
-/** The two numbers with as many digits as it takes to tell them apart. */
+/** The two numbers with as many digits as it takes to tell them, and the first and 1, apart. */
 export function toldApart(first, second, texts) {
   for (let digits = 2; digits < 8; digits += 1) {
     const written = [first, second].map((value) => texts.number(value, digits));
-    if (written[0] !== written[1] || first === second) return written;
+    const rounded = first < 1 && written[0] === texts.number(1, digits);
+    if (!rounded && (written[0] !== written[1] || first === second)) return written;
   }
   return [String(first), String(second)];
 }

@@ -28,7 +28,7 @@ function race(run, theme, texts) {
   const lanes = lanesOf(run).filter((lane) => lane.race.seconds.length > 1);
   if (!lanes.length) return null;
   const look = {
-    speculative: { color: theme.accepted, width: 2.5 },
+    speculative: { color: theme.speculative, width: 2.5 },
     plain: { color: theme.plain, width: 2, dash: "dot" },
   };
   const data = lanes.map((lane) => {
@@ -53,7 +53,7 @@ function race(run, theme, texts) {
     xshift: -4,
   }));
   const layout = frame(theme, {
-    xaxis: { title: { text: texts.say("chart.race.x") }, rangemode: "tozero", ticksuffix: "" },
+    xaxis: { title: { text: texts.say("chart.race.x") }, rangemode: "tozero" },
     yaxis: { rangemode: "tozero", nticks: 5 },
     annotations,
   });
@@ -100,11 +100,9 @@ function ledgerFigure(run, theme, texts) {
   const layout = frame(theme, {
     barmode: "stack",
     bargap: 0.45,
-    showlegend: true,
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal", itemclick: false, itemdoubleclick: false },
     xaxis: { title: { text: texts.say("chart.ledger.x") }, range: [0, 1.25 * longest] },
     yaxis: { autorange: "reversed", showgrid: false, ticksuffix: "  " },
-    margin: { l: 88, t: 28 },
+    margin: { l: 88 },
     annotations,
   });
   const summary = lanes.map((lane, index) =>
@@ -130,7 +128,7 @@ function histogram(run, theme, texts) {
       type: "bar",
       x: lengths,
       y: counts,
-      marker: { color: theme.accepted },
+      marker: { color: theme.accepted, opacity: 0.85 },
       hovertemplate: texts.say("chart.histogram.hover"),
     },
   ];
@@ -198,9 +196,9 @@ function thin({ seconds, tokens }) {
 /** The look that the four share. */
 function frame(theme, { xaxis, yaxis, margin, ...rest }) {
   const axis = {
-    gridcolor: theme.line,
+    gridcolor: theme.grid,
     zeroline: false,
-    linecolor: theme.line,
+    linecolor: theme.grid,
     tickfont: { color: theme.muted },
     fixedrange: true,
     automargin: false,

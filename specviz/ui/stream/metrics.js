@@ -30,7 +30,7 @@ export function meanAcceptanceLength(lane) {
 }
 
 export function draftAcceptanceRate(lane) {
-  return lane && lane.totals.drafted > 0 ? lane.totals.accepted / lane.totals.drafted : null;
+  return lane && lane.totals.judged > 0 ? lane.totals.accepted / lane.totals.judged : null;
 }
 
 export function draftingShare(lane) {

@@ -1,6 +1,8 @@
 /** Plotly, fetched once a page and only when a chart is first drawn. */
 
 const ADDRESS = "/api/assets/plotly.min.js";
+/** Where Plotly keeps its style rules: in the document, out of reach of a shadow root. */
+const STYLES = "plotly.js-style-global";
 
 /** @type {Promise<any> | null} */
 let loading = null;
@@ -21,4 +23,14 @@ function fetchPlotly() {
     };
     document.head.append(script);
   });
+}
+
+/** Gives a shadow root the style rules that Plotly has given the document. */
+export function adoptPlotlyStyles(node) {
+  const root = node.getRootNode();
+  if (!(root instanceof ShadowRoot)) return;
+  const sheet = new CSSStyleSheet();
+  const rules = document.getElementById(STYLES).sheet.cssRules;
+  sheet.replaceSync(Array.from(rules, (rule) => rule.cssText).join("\n"));
+  root.adoptedStyleSheets.push(sheet);
 }

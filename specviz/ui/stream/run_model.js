@@ -99,6 +99,8 @@ function newLane(name) {
     totals: {
       cycles: 0,
       drafted: 0,
+      /** Proposals that could have been kept: those behind a kept end of the text could not. */
+      judged: 0,
       accepted: 0,
       emitted: 0,
       seconds: { draft: 0, verify: 0, sample: 0, bookkeeping: 0 },
@@ -114,6 +116,7 @@ function newLane(name) {
 function addToTotals(totals, cycle) {
   totals.cycles += 1;
   totals.drafted += cycle.drafted;
+  totals.judged += cycle.tested === cycle.accepted ? cycle.tested : cycle.drafted;
   totals.accepted += cycle.accepted;
   totals.emitted += cycle.emitted.length;
   for (const part of Object.keys(totals.seconds)) totals.seconds[part] += cycle.seconds[part];

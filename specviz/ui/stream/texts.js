@@ -3,6 +3,8 @@
  * `{key: "text with {placeholders}"}`; numbers are written in the reader's language.
  */
 
+/** Probabilities nearer than this to 0 or 1 are written as below or above it. */
+const SMALLEST = 0.0001;
 const PLACEHOLDER = /\{(\w+)\}/;
 
 export class Texts {
@@ -52,11 +54,11 @@ export class Texts {
 
   /** A probability or share; never rounded to 0 or 1 where it is not. */
   percent(value) {
-    const format = (share, digits) =>
-      this.format({ style: "percent", maximumFractionDigits: digits }).format(share);
-    if (value > 0 && value < 0.001) return this.say("below", { value: format(0.001, 1) });
-    if (value < 1 && value > 0.999) return this.say("above", { value: format(0.999, 1) });
-    return format(value, value >= 0.1 && value < 0.99 ? 0 : 1);
+    const write = (share, digits) =>
+      this.format({ style: "percent", maximumSignificantDigits: digits }).format(share);
+    if (value > 0 && value < SMALLEST) return this.say("below", { value: write(SMALLEST, 2) });
+    if (value < 1 && value > 1 - SMALLEST) return this.say("above", { value: write(1 - SMALLEST, 4) });
+    return write(value, value < 0.99 ? 2 : 4);
   }
 
   format(options) {

@@ -5,23 +5,29 @@ export function markTheme(root) {
   root.dataset.theme = isDark(getComputedStyle(root).backgroundColor) ? "dark" : "light";
 }
 
-/** What the charts need to know. */
+/** What the charts need to know; every colour as rgb(), which is all that Plotly reads. */
 export function readTheme(root) {
   const style = getComputedStyle(root);
-  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  return {
+  const probe = root.appendChild(document.createElement("span"));
+  const colour = (name) => {
+    probe.style.color = `var(--${name})`;
+    return plainColour(getComputedStyle(probe).color);
+  };
+  const theme = {
     font: style.fontFamily,
-    background: style.backgroundColor,
-    ink: style.color,
+    ink: colour("ink"),
     muted: colour("muted"),
-    line: colour("line"),
+    grid: colour("grid"),
     accepted: colour("accepted"),
     drafter: colour("drafter"),
     target: colour("target-model"),
     sample: colour("sample"),
     bookkeeping: colour("bookkeeping"),
+    speculative: colour("ink"),
     plain: colour("plain-lane"),
   };
+  probe.remove();
+  return theme;
 }
 
 /** Calls back when the page's own theme may have changed. Returns how to stop. */
@@ -39,6 +45,19 @@ export function watchTheme(onChange) {
 }
 
 function isDark(colour) {
-  const [red, green, blue] = colour.match(/[\d.]+/g).map(Number);
+  const [red, green, blue] = channels(colour);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
+}
+
+function plainColour(colour) {
+  const [red, green, blue, alpha] = channels(colour);
+  return `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`;
+}
+
+/** Any CSS colour, also a mixed one, as red, green, blue and alpha from 0 to 255. */
+function channels(colour) {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  return canvas.getImageData(0, 0, 1, 1).data;
 }

@@ -87,7 +87,7 @@ export class LaneTokens {
   tokenNode(piece, pass) {
     const label = tokenLabel(piece, this.texts);
     const node = element("span", { class: "token", role: "button", tabindex: -1, "aria-label": label });
-    node.append(...withLineBreaks(shownText(piece)));
+    node.append(...withLineBreaks(shownText(piece), piece.emitted ? "\n" : ""));
     this.facts.set(node, { piece, pass });
     return node;
   }
@@ -124,10 +124,13 @@ function tokenLabel(piece, texts) {
   return texts.say("token.label.drawn", { ...values, p: texts.percent(probability) });
 }
 
-/** A line break is shown as a mark (drawn by the style sheet) and as the break itself. */
-function withLineBreaks(text) {
+/**
+ * A line break is shown as a mark (drawn by the style sheet) and, in the text itself, as a break;
+ * that of a struck token would only tear the text apart.
+ */
+function withLineBreaks(text, lineBreak) {
   return text
     .split(/(\n)/)
     .filter((part) => part !== "")
-    .map((part) => (part === "\n" ? element("span", { class: "newline" }, "\n") : part));
+    .map((part) => (part === "\n" ? element("span", { class: "newline" }, lineBreak) : part));
 }

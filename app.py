@@ -1,0 +1,19 @@
+"""specviz: `streamlit run app.py` serves the pages and, on the same port, the API."""
+
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from specviz.server import shared
+from specviz.server.routes import routes
+from specviz.server.security import SecurityHeaders
+from specviz.ui.mistakes import show_mistake
+
+app = st.App(
+    Path(__file__).parent / "specviz" / "ui" / "navigation.py",
+    routes=routes(shared.hub),
+    middleware=[Middleware(SecurityHeaders)],
+    lifespan=shared.lifespan,
+    on_script_error=show_mistake,
+)

@@ -1,0 +1,1 @@
+"""What developers run: measurements and pictures. Nothing in specviz imports it."""

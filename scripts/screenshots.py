@@ -1,0 +1,125 @@
+"""The pictures of the README, taken of the real page with the real model: `make screenshots`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Locator, Page, sync_playwright
+
+IMAGES = Path("docs/images")
+WIDTH, HEIGHT = 1280, 980
+START_SECONDS, RUN_SECONDS = 90, 300
+
+FRAME_SECONDS = 0.2
+FRAMES = 60
+ANIMATION_WIDTH = 760
+COLOURS = 64
+"""Of the animation: few, so that it stays small."""
+
+
+def main() -> None:
+    """Start the app, run the first example, and photograph it."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with app() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        page.goto(address)
+        page.get_by_role("button", name="Start", exact=True).click(timeout=START_SECONDS * 1000)
+        page.wait_for_selector(".specviz[data-phase=finished]", timeout=RUN_SECONDS * 1000)
+        run = page.locator(".specviz")
+        page.get_by_role("button", name="To the end").click()
+        photograph(page, run, "live-light.png")
+        run.locator('.token[data-kind="rejected"]').first.click()
+        photograph(page, run, "dice.png")
+        page.keyboard.press("Escape")
+        page.emulate_media(color_scheme="dark")
+        photograph(page, run, "live-dark.png")
+        page.emulate_media(color_scheme="light")
+        film(page, run)
+        browser.close()
+
+
+@contextmanager
+def app() -> Iterator[str]:
+    """The app, served for as long as the pictures take; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        wait_until_healthy(address)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_until_healthy(address: str) -> None:
+    """Return once the app answers for itself."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}/healthz") as answer:
+                if json.load(answer)["status"] == "ok":
+                    return
+        except (OSError, ValueError):
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.3)
+
+
+def photograph(page: Page, run: Locator, name: str) -> None:
+    """Save what is seen with the run at the top."""
+    run.scroll_into_view_if_needed()
+    run.evaluate("node => node.scrollIntoView({ block: 'start' })")
+    page.wait_for_timeout(800)
+    page.screenshot(path=IMAGES / name)
+
+
+def film(page: Page, run: Locator) -> None:
+    """Play the run from its start, and save it as an animation."""
+    page.get_by_role("button", name="To the start").click()
+    run.locator(".speed select").select_option("1")
+    page.get_by_role("button", name="Play").click()
+    frames = []
+    for _ in range(FRAMES):
+        began = time.monotonic()
+        frames.append(frame(page.screenshot()))
+        time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - began)))
+    palette = frames[-1].quantize(COLOURS)
+    first, *rest = (
+        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in frames
+    )
+    first.save(
+        IMAGES / "live.gif",
+        save_all=True,
+        append_images=rest,
+        duration=int(FRAME_SECONDS * 1000),
+        loop=0,
+        optimize=True,
+    )
+
+
+def frame(picture: bytes) -> Image.Image:
+    """A screenshot at the animation's size."""
+    image = Image.open(BytesIO(picture)).convert("RGB")
+    return image.resize((ANIMATION_WIDTH, image.height * ANIMATION_WIDTH // image.width))
+
+
+if __name__ == "__main__":
+    main()

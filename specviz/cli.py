@@ -1,0 +1,362 @@
+"""`python -m specviz …`: fetch, models, run, bench, prove, serve.
+
+A user's mistake ends in one line on standard error and exit code 2. torch is imported only by
+the commands that need it, so that the others answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+import specviz
+from specviz import progress
+from specviz.errors import UserError
+from specviz.runtime import registry
+from specviz.settings import Settings
+
+if TYPE_CHECKING:
+    from specviz.metrics import Summary
+    from specviz.runtime.language_model import LanguageModel
+    from specviz.trace import Trace
+
+MISTAKE = 2
+INTERRUPTED = 130
+"""As the shell spells “ended by Ctrl-C”."""
+
+_DEFAULTS = Settings()
+
+app = typer.Typer(
+    help="See, understand, prove and tune speculative decoding.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the full result as JSON.")
+]
+Target = Annotated[
+    str, typer.Option(help="The model: a name from `models`, a folder, or a Hugging Face id.")
+]
+Dtype = Annotated[
+    str, typer.Option(help="auto, float32, bfloat16 or float16; auto is what is fast here.")
+]
+Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
+MaxNewTokens = Annotated[int, typer.Option(help="Tokens to write, at most.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(
+            list(arguments) or ["--help"], prog_name="python -m specviz", standalone_mode=False
+        )
+    except (UserError, typer.TyperException) as error:
+        message = str(error) if isinstance(error, UserError) else error.format_message()
+        print(f"error: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+        return MISTAKE
+    except typer.Abort:
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.")
+    ] = False,
+) -> None:
+    if version:
+        _console().print(f"specviz {specviz.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.command()
+def fetch(json_file: JsonFile = None) -> None:
+    """Fetch the default model, once."""
+    _check_writable(json_file)
+    progress.fetch()
+    (default, *_) = registry.models()
+    _write_json(json_file, default.model_dump())
+    _console().print(f"{default.id}: {default.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def models(json_file: JsonFile = None) -> None:
+    """List the models that are known by name."""
+    from specviz.terminal import plain_table
+
+    _check_writable(json_file)
+    known = registry.models()
+    _write_json(json_file, [model.model_dump() for model in known])
+    rows = [(m.id, m.kind, "yes" if m.fetched else "no", m.path or "–") for m in known]
+    _console().print(plain_table(("id", "kind", "fetched", "path"), rows))
+
+
+@app.command()
+def run(
+    prompt: Annotated[str, typer.Argument(help="What to answer.")],
+    target: Target = registry.DEFAULT_TARGET,
+    drafter: Annotated[
+        str, typer.Option(help="none, lookup, early-exit:N or model:ID.")
+    ] = _DEFAULTS.drafter,
+    gamma: Annotated[int, typer.Option(help="γ: tokens proposed in a cycle.")] = _DEFAULTS.gamma,
+    temperature: Temperature = _DEFAULTS.temperature,
+    top_p: Annotated[float, typer.Option(help="1 keeps every token.")] = _DEFAULTS.top_p,
+    top_k: Annotated[int, typer.Option(help="0 keeps every token.")] = _DEFAULTS.top_k,
+    seed: Annotated[int, typer.Option(help="Same seed, same text.")] = _DEFAULTS.seed,
+    max_new_tokens: MaxNewTokens = _DEFAULTS.max_new_tokens,
+    dtype: Dtype = "auto",
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Continue the prompt instead of answering it.")
+    ] = False,
+    trace_file: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Record the run, as it happens.")
+    ] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Answer one prompt, and show what became of every proposed token."""
+    settings = _settings(
+        drafter=drafter,
+        gamma=gamma,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        seed=seed,
+        max_new_tokens=max_new_tokens,
+        raw=raw,
+    )
+    _check_writable(json_file)
+    with _opened(trace_file) as record:
+        model = _load(target, dtype)
+        trace = _stream(model, prompt, settings, record)
+    from specviz.events import RunFinished
+    from specviz.metrics import summarize
+    from specviz.terminal import summary_table
+
+    summary = summarize(trace)
+    _console().print(summary_table(summary))
+    _write_json(json_file, _run_result(trace, summary))
+    if isinstance(trace.ended, RunFinished) and trace.ended.reason == "cancelled":
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+def bench(
+    prompts: Annotated[
+        Path, typer.Option(metavar="FILE", help="JSON Lines, each with a “prompt”.")
+    ],
+    drafters: Annotated[str, typer.Option(help="Separated by commas.")] = "none,lookup",
+    gammas: Annotated[str, typer.Option(help="Separated by commas.")] = "2,4,8",
+    temperature: Temperature = _DEFAULTS.temperature,
+    max_new_tokens: Annotated[int, typer.Option(min=2, help="Tokens to write, at most.")] = 64,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each; medians are shown.")] = 3,
+    target: Target = registry.DEFAULT_TARGET,
+    dtype: Dtype = "auto",
+    json_file: JsonFile = None,
+) -> None:
+    """Measure drafters and draft lengths against plain decoding."""
+    from specviz.bench import bench as measure
+    from specviz.bench import read_prompts
+    from specviz.terminal import bench_table
+
+    chosen = [_settings(gamma=gamma).gamma for gamma in _integers(gammas, "--gammas")]
+    names = _listed(drafters, "--drafters")
+    settings = _settings(temperature=temperature, max_new_tokens=max_new_tokens)
+    _check_writable(json_file)
+    read = read_prompts(prompts)
+    model = _load(target, dtype)
+    with progress.steps("Measuring") as report:
+        result = measure(
+            model,
+            read,
+            drafters=names,
+            gammas=chosen,
+            settings=settings,
+            repeats=repeats,
+            progress=report,
+        )
+    _write_json(json_file, result.model_dump(mode="json"))
+    _console().print(bench_table(result))
+
+
+@app.command()
+def prove(
+    pairs: Annotated[int, typer.Option(help="Pairs of tokens to draw.")] = 200_000,
+    fault: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Break the rule in a known way first.")
+    ] = None,
+    seed: Annotated[int, typer.Option()] = 0,
+    json_file: JsonFile = None,
+) -> None:
+    """Test that the rule loses nothing; exit code 1 if the test fails."""
+    from specviz.proof import prove as test
+    from specviz.terminal import proof_table
+
+    _check_writable(json_file)
+    with progress.waiting("Drawing pairs"):
+        proof = test(pairs, seed=_settings(seed=seed).seed, fault=fault)
+    _write_json(json_file, proof.model_dump(mode="json"))
+    _console().print(proof_table(proof))
+    raise typer.Exit(0 if proof.passed else 1)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8600,
+) -> None:
+    """Serve the runs without the page: a backend for a separate front end."""
+    from specviz.server.alone import serve as serve_alone
+
+    serve_alone(host, port)
+
+
+def _settings(**chosen: Any) -> Settings:
+    try:
+        return Settings(**chosen)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = f"--{first['loc'][0]}".replace("_", "-")
+        reason = first["msg"][0].lower() + first["msg"][1:]
+        raise UserError(f"{option} {first['input']}: {reason}.") from error
+
+
+def _integers(text: str, option: str) -> list[int]:
+    try:
+        return [int(part) for part in _listed(text, option)]
+    except ValueError as error:
+        raise UserError(
+            f"{option} {text}: write numbers with commas between, as in 2,4,8."
+        ) from error
+
+
+def _listed(text: str, option: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise UserError(f"{option} {text}: a part between the commas is empty.")
+    return list(dict.fromkeys(parts))
+
+
+def _load(target: str, dtype: str) -> LanguageModel:
+    if target == registry.DEFAULT_TARGET:
+        progress.fetch()
+    with progress.waiting(f"Loading {target}"):
+        from specviz.runtime.loading import load
+
+        return load(target, dtype)
+
+
+def _stream(model: LanguageModel, prompt: str, settings: Settings, record: TextIO | None) -> Trace:
+    """Run to the end or to Ctrl-C, each event on the screen (and on disk) as it comes."""
+    from specviz import trace
+    from specviz.engine import decode
+    from specviz.terminal import StreamView
+
+    view = StreamView(_console())
+    with _stopped_by_ctrl_c() as pressed:
+        events = decode(model, prompt, settings, cancelled=pressed)
+        if record is not None:
+            events = trace.write(events, record)
+        view.legend()
+        seen = []
+        try:
+            for event in events:
+                view.show(event)
+                seen.append(event)
+        finally:
+            view.end()
+    return trace.collect(seen)
+
+
+@contextmanager
+def _stopped_by_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks the run to stop after its pass; a second one does not wait."""
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run_result(trace: Trace, summary: Summary) -> dict[str, Any]:
+    """What `run --json` writes; scripts rely on these keys."""
+    numbers = summary.model_dump(
+        mode="json",
+        include={
+            "prompt_tokens",
+            "cycles",
+            "draft_acceptance_rate",
+            "mean_acceptance_length",
+            "acceptance_histogram",
+            "tokens_per_s",
+            "seconds",
+            "target_passes",
+        },
+    )
+    return {
+        "text": trace.text,
+        "token_ids": trace.token_ids,
+        **numbers,
+        "conditional_acceptance": [at.rate for at in summary.conditional_acceptance],
+        "conditional_acceptance_interval": [
+            [at.low, at.high] for at in summary.conditional_acceptance
+        ],
+        "finish_reason": getattr(trace.ended, "reason", None),
+        "run": trace.started.model_dump(mode="json"),
+    }
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO | None]:
+    if path is None:
+        yield None
+        return
+    _check_writable(path)
+    with path.open("w", encoding="utf-8") as file:
+        yield file
+
+
+def _check_writable(path: Path | None) -> None:
+    """Refuse a result's place before the work, not after it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise UserError(f"Cannot write {path}: it is a folder; name a file.")
+    place = path if path.exists() else path.absolute().parent
+    if not os.access(place, os.W_OK):
+        raise UserError(
+            f"Cannot write {path}: {place} is missing or closed to you; name another file."
+        )
+
+
+def _write_json(path: Path | None, result: object) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(result, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"Cannot write {path} ({error.strerror}): name another file.") from error
+
+
+def _console() -> Console:
+    return Console(highlight=False)

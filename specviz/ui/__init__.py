@@ -1,0 +1,1 @@
+"""What a person sees: the token stream, the controls, the texts."""

@@ -1,0 +1,125 @@
+"""Benchmarks: what is run, in which order, and what the rows say. No timing is asserted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz import bench as benchmarks
+from specviz.bench import Prompt, bench, measure_pass_cost, read_prompts
+from specviz.errors import UserError
+from specviz.settings import Settings
+from tests.tiny import target, without_end
+
+PROMPTS = [Prompt(prompt="abcab"), Prompt(prompt="hello hello")]
+
+
+def measure(monkeypatch: pytest.MonkeyPatch | None = None, **changes: Any):
+    arguments: dict[str, Any] = {
+        "drafters": ["none", "lookup", "early-exit:2"],
+        "gammas": [2, 4],
+        "settings": Settings(raw=True, max_new_tokens=12),
+        "repeats": 2,
+    }
+    return bench(without_end(target()), PROMPTS, **{**arguments, **changes})
+
+
+def test_every_cell_is_run_on_every_prompt_in_alternating_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Case 18: the baseline is run, and the order turns round."""
+    ran: list[tuple[str, int, str]] = []
+    original = benchmarks.decode
+
+    def recording(model: Any, prompt: str, settings: Settings, **options: Any):
+        ran.append((settings.drafter, settings.gamma, prompt))
+        return original(model, prompt, settings, **options)
+
+    monkeypatch.setattr(benchmarks, "decode", recording)
+    measure(drafters=["lookup"], gammas=[2, 4])
+    cells = [("none", 0), ("lookup", 2), ("lookup", 4)]
+    first, second = (prompt.prompt for prompt in PROMPTS)
+    warm_up = [(*cell, first) for cell in cells]
+    forth = [(*cell, prompt) for prompt in (first, second) for cell in cells]
+    back = [(*cell, prompt) for prompt in (first, second) for cell in reversed(cells)]
+    assert ran == warm_up + forth + back
+
+
+def test_the_rows_of_a_greedy_grid() -> None:
+    result = measure()
+    assert [(row.drafter, row.gamma) for row in result.rows] == [
+        ("none", 0),
+        ("lookup", 2),
+        ("lookup", 4),
+        ("early-exit:2", 2),
+        ("early-exit:2", 4),
+    ]
+    for row in result.rows:
+        assert row.greedy_identical is True
+        assert row.prompts_identical == 2
+        assert row.ties == 0
+        assert row.tokens_per_s > 0
+        assert row.speedup_low <= row.speedup <= row.speedup_high
+        assert row.predicted_speedup is not None
+        assert len(row.conditional_acceptance) <= row.gamma
+    plain = result.rows[0]
+    assert plain.mean_acceptance_length == 1.0
+    assert plain.speedup == 1.0
+    assert plain.predicted_speedup == pytest.approx(1.0)
+    assert plain.draft_acceptance_rate is None
+    assert result.environment.pass_cost[1] == 1.0
+    assert 5 in result.environment.pass_cost
+
+
+def test_sampled_texts_are_not_compared() -> None:
+    result = measure(settings=Settings(raw=True, max_new_tokens=6, temperature=1.0), repeats=1)
+    assert {row.greedy_identical for row in result.rows} == {None}
+    assert {row.ties for row in result.rows} == {None}
+
+
+def test_progress_counts_every_run() -> None:
+    told: list[tuple[int, int]] = []
+    measure(drafters=["lookup"], gammas=[2], progress=lambda done, total: told.append((done, total)))
+    assert told == [(i, 8) for i in range(1, 9)]
+
+
+def test_an_unfit_drafter_is_refused_before_the_long_work() -> None:
+    with pytest.raises(UserError, match="no drafter “magic”"):
+        measure(drafters=["magic"])
+
+
+def test_answers_that_end_at_once_cannot_be_timed() -> None:
+    with pytest.raises(UserError, match="Nothing can be timed"):
+        measure(settings=Settings(raw=True, max_new_tokens=1))
+
+
+def test_the_cost_of_one_token_is_the_unit() -> None:
+    cost = measure_pass_cost(target(), [3, 5])
+    assert sorted(cost) == [1, 3, 5]
+    assert cost[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "holds no prompts"),
+        ("not json\n", "Line 1 of .* is not a JSON object"),
+        ('{"prompt": "a"}\n{"id": 3}\n', "Line 2 of"),
+        ('{"prompt": 3}\n', "Line 1 of"),
+    ],
+)
+def test_a_prompts_file_that_is_none_is_refused(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(text)
+    with pytest.raises(UserError, match=reason):
+        read_prompts(path)
+
+
+def test_a_prompts_file(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"id": 7, "category": "qa", "prompt": "a", "more": 1}\n\n{"prompt": "b"}\n')
+    assert read_prompts(path) == [Prompt(id=7, category="qa", prompt="a"), Prompt(prompt="b")]
+    with pytest.raises(UserError, match="Cannot read"):
+        read_prompts(tmp_path / "none.jsonl")

@@ -1,0 +1,44 @@
+"""Closed forms, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.theory import expected_tokens, predicted_speedup, textbook_tokens
+
+
+def test_expected_tokens_by_hand() -> None:
+    """1 + .5 + .5·.8 + .5·.8·.25 = 2."""
+    assert expected_tokens([0.5, 0.8, 0.25]) == pytest.approx(2.0)
+    assert expected_tokens([]) == 1.0
+
+
+def test_alpha_is_not_the_draft_acceptance_rate() -> None:
+    """Case 19: α = .8, γ = 6 emits 3.95 a cycle; accepted ÷ proposed reads .49, and gives 1.95."""
+    tokens = textbook_tokens(0.8, 6)
+    assert tokens == pytest.approx(3.951424)
+    assert tokens == pytest.approx((1 - 0.8**7) / (1 - 0.8))
+    rate = (tokens - 1) / 6
+    assert rate == pytest.approx(0.4919, abs=1e-4)
+    assert textbook_tokens(rate, 6) == pytest.approx(1.954, abs=1e-3)
+
+
+def test_predicted_speedup_by_hand() -> None:
+    """γ = 2, all kept: 3 tokens for 2·0.1 + 1.2 + 0.1 = 1.5 passes."""
+    assert predicted_speedup(
+        {2: 7}, [1.0, 1.0], draft_cost=0.1, pass_cost={1: 1.0, 3: 1.2}, overhead=0.1
+    ) == pytest.approx(2.0)
+
+
+def test_cycles_without_a_draft_weigh_in() -> None:
+    """One cycle of 2 tokens for 1 pass, three plain ones: 5 tokens for 4 passes."""
+    assert predicted_speedup(
+        {0: 3, 1: 1}, [1.0], draft_cost=0.0, pass_cost={1: 1.0, 2: 1.0}, overhead=0.0
+    ) == pytest.approx(1.25)
+
+
+def test_a_bad_drafter_is_predicted_slower_than_plain() -> None:
+    """Case 20: nothing is clamped at 1."""
+    assert predicted_speedup(
+        {4: 1}, [0.0], draft_cost=0.5, pass_cost={1: 1.0, 5: 1.5}, overhead=0.0
+    ) == pytest.approx(1 / 3.5)
