@@ -16,16 +16,16 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import FloatRect, Locator, Page, sync_playwright
 
 IMAGES = Path("docs/images")
-WIDTH, HEIGHT = 1280, 980
+WIDTH, HEIGHT = 1440, 1000
 START_SECONDS, RUN_SECONDS = 90, 300
 
 FRAME_SECONDS = 0.2
 FRAMES = 60
-ANIMATION_WIDTH = 760
-COLOURS = 64
+ANIMATION_WIDTH = 800
+COLOURS = 96
 """Of the animation: few, so that it stays small."""
 
 
@@ -40,9 +40,9 @@ def main() -> None:
         page.get_by_role("button", name="Start", exact=True).click(timeout=START_SECONDS * 1000)
         page.wait_for_selector(".specviz[data-phase=finished]", timeout=RUN_SECONDS * 1000)
         run = page.locator(".specviz")
-        page.get_by_role("button", name="To the end").click()
+        run.locator("[data-action=end]").click()
         photograph(page, run, "live-light.png")
-        run.locator('.token[data-kind="rejected"]').first.click()
+        run.locator('.stream .token[data-kind="rejected"]').last.click()
         photograph(page, run, "dice.png")
         page.keyboard.press("Escape")
         page.emulate_media(color_scheme="dark")
@@ -85,23 +85,25 @@ def wait_until_healthy(address: str) -> None:
 
 def photograph(page: Page, run: Locator, name: str) -> None:
     """Save what is seen with the run at the top."""
-    run.scroll_into_view_if_needed()
-    run.evaluate("node => node.scrollIntoView({ block: 'start' })")
+    run.evaluate("node => { node.style.scrollMarginTop = '5rem'; node.scrollIntoView(); }")
     page.wait_for_timeout(800)
     page.screenshot(path=IMAGES / name)
 
 
 def film(page: Page, run: Locator) -> None:
-    """Play the run from its start, and save it as an animation."""
-    page.get_by_role("button", name="To the start").click()
+    """Play the run from its start, and save controls and text as an animation."""
+    run.locator("[data-action=start]").click()
     run.locator(".speed select").select_option("1")
-    page.get_by_role("button", name="Play").click()
+    run.locator("[data-action=toggle]").click()
+    boxes = [run.locator(part).bounding_box() for part in (".controls", ".lanes")]
+    top, bottom = (box for box in boxes if box)
+    clip: FloatRect = {**top, "height": bottom["y"] + bottom["height"] - top["y"]}
     frames = []
     for _ in range(FRAMES):
         began = time.monotonic()
-        frames.append(frame(page.screenshot()))
+        frames.append(frame(page.screenshot(clip=clip)))
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - began)))
-    palette = frames[-1].quantize(COLOURS)
+    palette = side_by_side(frames[:: FRAMES // 4]).quantize(COLOURS)
     first, *rest = (
         picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in frames
     )
@@ -119,6 +121,15 @@ def frame(picture: bytes) -> Image.Image:
     """A screenshot at the animation's size."""
     image = Image.open(BytesIO(picture)).convert("RGB")
     return image.resize((ANIMATION_WIDTH, image.height * ANIMATION_WIDTH // image.width))
+
+
+def side_by_side(pictures: list[Image.Image]) -> Image.Image:
+    """One picture of several, for a palette that suits them all."""
+    width, height = pictures[0].size
+    joined = Image.new("RGB", (width * len(pictures), height))
+    for index, picture in enumerate(pictures):
+        joined.paste(picture, (index * width, 0))
+    return joined
 
 
 if __name__ == "__main__":

@@ -83,10 +83,12 @@ def main(
 
 
 def _ways(model: LanguageModel, gamma: int, max_new_tokens: int) -> dict[str, Way]:
+    transformer: Any = model.model
+
     def generate(**options: Any) -> Way:
         def way(prompt: str) -> int:
             ids = torch.tensor([model.encode(prompt, raw=False)], device=model.device)
-            made = model.model.generate(
+            made = transformer.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),
                 do_sample=False,

@@ -75,12 +75,16 @@ def decode(
             yield run.prefill()
         while run.finish_reason is None:
             yield run.cycle()
-    except _Cancelled:
+    except _CancelledError:
         run.finish_reason = "cancelled"
     yield run.finished()
 
 
-class _Cancelled(Exception):
+_Origin = tuple[Source, float | None, tuple[Candidate, ...]]
+"""Where a token came from, its probability there, and the largest probabilities there."""
+
+
+class _CancelledError(Exception):
     """Somebody pressed Stop."""
 
 
@@ -98,7 +102,7 @@ class _Run:
     ) -> None:
         def stop_if_cancelled() -> None:
             if cancelled():
-                raise _Cancelled
+                raise _CancelledError
 
         self.target = target
         self.prompt = prompt
@@ -197,15 +201,15 @@ class _Run:
         head, tail = [verdict.accepted[0], verdict.token[0]], [draft.tokens]
         dice = [verdict.p[0], verdict.q[0], verdict.accept_probability[0], u]
         drawn = verdict.source[0, verdict.token[0]]
-        read = torch.cat(
-            [x.double().reshape(-1) for x in (*head, drawn, *tail, *dice)]
-        ).tolist()
+        read = torch.cat([x.double().reshape(-1) for x in (*head, drawn, *tail, *dice)]).tolist()
         clock.lap("sample")
 
         accepted, last, last_probability = int(read[0]), int(read[1]), read[2]
         proposed = [int(token) for token in read[3 : 3 + drafted]]
         columns = [read[3 + drafted * i : 3 + drafted * (i + 1)] for i in range(1, 5)]
-        p_top = self.recorder.top(scores, p) if self.recorder else [()] * (drafted + 1)
+        p_top: list[tuple[Candidate, ...]] = (
+            self.recorder.top(scores, p) if self.recorder else [()] * (drafted + 1)
+        )
         if not self.recorder:
             last_top: tuple[Candidate, ...] = ()
         elif accepted == drafted:
@@ -215,10 +219,9 @@ class _Run:
         last_source: Source = (
             "target" if drafted == 0 else "bonus" if accepted == drafted else "resampled"
         )
-        emitted = self._emit(
-            [*proposed[:accepted], last],
-            [*[("accepted", None, ())] * accepted, (last_source, last_probability, last_top)],
-        )
+        origins: list[_Origin] = [("accepted", None, ())] * accepted
+        origins.append((last_source, last_probability, last_top))
+        emitted = self._emit([*proposed[:accepted], last], origins)
         # What stands behind the text's end was tested, but is nobody's business any more.
         ended_early = len(emitted) <= accepted
         accepted = min(accepted, len(emitted))
@@ -280,11 +283,7 @@ class _Run:
             seconds=self.seconds,
         )
 
-    def _emit(
-        self,
-        tokens: Sequence[int],
-        origins: Sequence[tuple[Source, float | None, tuple[Candidate, ...]]],
-    ) -> tuple[Emitted, ...]:
+    def _emit(self, tokens: Sequence[int], origins: Sequence[_Origin]) -> tuple[Emitted, ...]:
         """Add tokens to the text until it ends; what would come behind its end is left out."""
         emitted: list[Emitted] = []
         for token, (source, probability, top) in zip(tokens, origins, strict=True):

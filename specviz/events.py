@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from specviz.settings import Settings
 
-TRACE_VERSION = "specviz.trace/1"
+TRACE_VERSION: Literal["specviz.trace/1"] = "specviz.trace/1"
 
 Verdict = Literal["accepted", "rejected", "discarded"]
 """What became of a proposal; a discarded one was never tested."""

@@ -127,7 +127,7 @@ def conditional_acceptance(cycles: Sequence[Cycle]) -> tuple[Acceptance, ...]:
 
 
 def survival(cycles: Sequence[Cycle]) -> tuple[float, ...]:
-    """#(a ≥ i) / #(d ≥ i) for i = 1, 2, …"""
+    """#(a ≥ i) / #(d ≥ i) for each position i."""
     deepest = max(map(judged, cycles), default=0)
     return tuple(
         sum(cycle.accepted >= i for cycle in cycles) / sum(judged(cycle) >= i for cycle in cycles)
@@ -154,9 +154,7 @@ def alpha(cycles: Sequence[Cycle]) -> float | None:
 
 def _acceptance(position: int, accepted: int, tested: int) -> Acceptance:
     if not tested:
-        return Acceptance(
-            position=position, accepted=0, tested=0, rate=None, low=None, high=None
-        )
+        return Acceptance(position=position, accepted=0, tested=0, rate=None, low=None, high=None)
     interval = binomtest(accepted, tested).proportion_ci(0.95, method="wilson")
     return Acceptance(
         position=position,

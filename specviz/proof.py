@@ -17,7 +17,7 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from specviz.errors import UserError
-from specviz.sampling import Sampler, draw, one_hot
+from specviz.sampling import Sampler, draw
 from specviz.settings import Settings
 from specviz.verification import Verdict, residual, verify
 
@@ -164,9 +164,7 @@ _FAULTS: dict[str, _Procedure] = {
 FAULTS = tuple(_FAULTS)
 
 
-def prove(
-    pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None
-) -> Proof:
+def prove(pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None) -> Proof:
     """Sample pairs through the rule and test them; with a fault switched in if one is named.
 
     Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from transformers import (
@@ -45,7 +47,7 @@ class AllowedTokens(LogitsProcessor):
         self.forbidden = torch.ones(vocabulary_size, dtype=torch.bool, device=device)
         self.forbidden[list(ids)] = False
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+    def __call__(self, _input_ids: Tensor, scores: Tensor) -> Tensor:
         return scores.masked_fill(self.forbidden, -torch.inf)
 
 
@@ -69,8 +71,9 @@ class Sampler:
         self.greedy = settings.greedy
         self.generator = torch.Generator(device).manual_seed(settings.seed)
         self._device = device
-        self._history = self._history_processors(settings, prompt_length, end_ids)
-        self._shape = self._shape_processors(settings)
+        # transformers asks for LongTensor, a type that no function of torch returns.
+        self._history: Any = self._history_processors(settings, prompt_length, end_ids)
+        self._shape: Any = self._shape_processors(settings)
 
     def scores(self, context: Tensor, logits: Tensor) -> Tensor:
         """Processed logits, [k, vocabulary size], float32.
@@ -166,7 +169,7 @@ def draw(distribution: Tensor, generator: torch.Generator) -> Tensor:
     """
     cumulative = distribution.cumsum(-1, dtype=torch.float64)
     uniform = torch.rand(
-        cumulative.shape[:-1] + (1,),
+        (*cumulative.shape[:-1], 1),
         dtype=torch.float64,
         generator=generator,
         device=cumulative.device,

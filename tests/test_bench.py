@@ -9,6 +9,7 @@ import pytest
 
 from specviz import bench as benchmarks
 from specviz.bench import Prompt, bench, measure_pass_cost, read_prompts
+from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.settings import Settings
 from tests.tiny import target, without_end
@@ -31,7 +32,7 @@ def test_every_cell_is_run_on_every_prompt_in_alternating_order(
 ) -> None:
     """Case 18: the baseline is run, and the order turns round."""
     ran: list[tuple[str, int, str]] = []
-    original = benchmarks.decode
+    original = decode
 
     def recording(model: Any, prompt: str, settings: Settings, **options: Any):
         ran.append((settings.drafter, settings.gamma, prompt))
@@ -81,7 +82,7 @@ def test_sampled_texts_are_not_compared() -> None:
 
 def test_progress_counts_every_run() -> None:
     told: list[tuple[int, int]] = []
-    measure(drafters=["lookup"], gammas=[2], progress=lambda done, total: told.append((done, total)))
+    measure(drafters=["lookup"], gammas=[2], progress=lambda *step: told.append(step))
     assert told == [(i, 8) for i in range(1, 9)]
 
 

@@ -40,7 +40,8 @@ def prompts(count: int) -> list[str]:
 
 def transformers_greedy(model: LanguageModel, prompt: str, tokens: int) -> list[int]:
     ids = torch.tensor([model.tokenizer.encode(prompt)])
-    out = model.model.generate(
+    generate: Any = model.model.generate
+    out = generate(
         ids,
         attention_mask=torch.ones_like(ids),
         do_sample=False,
@@ -48,7 +49,7 @@ def transformers_greedy(model: LanguageModel, prompt: str, tokens: int) -> list[
         eos_token_id=sorted(model.end_ids) or None,
         pad_token_id=0,
     )
-    return out[0, ids.shape[1] :].tolist()
+    return [int(token) for token in out[0, ids.shape[1] :]]
 
 
 class TestGreedy:
@@ -151,27 +152,30 @@ class TestSelfDrafting:
         assert trace.token_ids == run(without_end(target()), max_new_tokens=40).token_ids
 
 
-class TestSeeds:
-    SETTINGS: dict[str, Any] = {"temperature": 1.0, "drafter": "early-exit:2", "gamma": 3}
+SAMPLED: dict[str, Any] = {"temperature": 1.0, "drafter": "early-exit:2", "gamma": 3}
 
+
+class TestSeeds:
     def test_same_seed_same_text_and_another_seed_another(self) -> None:
         """Case 8: twice, and after draws from torch's global generator in between."""
-        once = run(target(), seed=5, **self.SETTINGS).token_ids
+        once = run(target(), seed=5, **SAMPLED).token_ids
         torch.rand(7)
-        assert run(target(), seed=5, **self.SETTINGS).token_ids == once
-        assert run(target(), seed=6, **self.SETTINGS).token_ids != once
+        assert run(target(), seed=5, **SAMPLED).token_ids == once
+        assert run(target(), seed=6, **SAMPLED).token_ids != once
 
     def test_a_run_beside_it_changes_nothing(self) -> None:
         """Case 8: two runs, one event each in turn, equal the same runs alone."""
-        alone = [run(target(), seed=seed, **self.SETTINGS) for seed in (1, 2)]
-        settings = {"raw": True, "max_new_tokens": 24, **self.SETTINGS}
+        alone = [run(target(), seed=seed, **SAMPLED) for seed in (1, 2)]
+        settings = {"raw": True, "max_new_tokens": 24, **SAMPLED}
         runs = [decode(target(), "abcab", Settings(seed=s, **settings)) for s in (1, 2)]
-        beside = [[event for event in pair if event] for pair in zip(*zip_longest(*runs))]
+        beside = [
+            [event for event in pair if event] for pair in zip(*zip_longest(*runs), strict=True)
+        ]
         for together, expected in zip(beside, alone, strict=True):
             assert collect(together).token_ids == expected.token_ids
 
     def test_recording_changes_nothing(self) -> None:
-        settings = Settings(raw=True, max_new_tokens=24, seed=5, **self.SETTINGS)
+        settings = Settings(raw=True, max_new_tokens=24, seed=5, **SAMPLED)
         recorded, bare = (
             collect(decode(target(), "abcab", settings, record=record)) for record in (True, False)
         )
@@ -184,13 +188,13 @@ class TestEnds:
     @pytest.mark.slow
     def test_every_id_in_turn_as_the_end_of_text(self, drafters: dict[str, str]) -> None:
         """Case 9: the text equals plain decoding's, and nothing comes after the end."""
-        ids = sorted(set(run(without_end(target())).token_ids))
+        ids = sorted(set(run(without_end(target()), max_new_tokens=16).token_ids))
         assert len(ids) > 5
         for end in ids:
             model = with_end(target(), (end,))
-            plain = run(model)
+            plain = run(model, max_new_tokens=16)
             for drafter in (drafters["S"], drafters["D"], "lookup", "early-exit:2"):
-                drafted = run(model, drafter=drafter, gamma=5)
+                drafted = run(model, max_new_tokens=16, drafter=drafter, gamma=5)
                 assert drafted.token_ids == plain.token_ids
                 assert drafted.text == plain.text
                 assert end not in drafted.token_ids[:-1]
@@ -306,7 +310,7 @@ class TestLimits:
 
     def test_a_prompt_longer_than_the_context_is_refused_before_any_work(self) -> None:
         """Case 14."""
-        with pytest.raises(UserError, match="513 tokens long .* at most 512: shorten it"):
+        with pytest.raises(UserError, match=r"513 tokens long .* at most 512: shorten it"):
             run(target(), "a" * 513)
 
     @pytest.mark.parametrize("kind", ["none", "S", "lookup", "early-exit:1"])
@@ -401,6 +405,7 @@ class TestCaches:
     @pytest.mark.slow
     def test_200_runs_in_a_row_leave_nothing_behind(self, drafters: dict[str, str]) -> None:
         """Case 16: memory flat, and a repeated prompt keeps its τ."""
+
         def tensors() -> int:
             gc.collect()
             return sum(isinstance(o, torch.Tensor) for o in gc.get_objects())
@@ -436,6 +441,7 @@ class TestEvents:
 
     def test_time_spent_by_the_reader_is_in_no_timing(self) -> None:
         """Case 18: half a second slept between events does not show."""
+
         def slow_reader() -> Trace:
             events = []
             for event in decode(target(), "ab", Settings(raw=True, max_new_tokens=6)):

@@ -50,7 +50,7 @@ def test_a_tie_of_bfloat16_is_no_tie_in_float32() -> None:
         with torch.no_grad():
             head = model.model.get_output_embeddings().weight
             head[twin] = head[right[4]] * 0.999
-        model.model.to(dtype)
+        torch.nn.Module.to(model.model, dtype)
         parting = find_parting(
             model, model.encode("abcab", raw=True), [*right[:4], twin], right[:5]
         )

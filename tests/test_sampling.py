@@ -79,7 +79,8 @@ def test_every_position_is_processed_with_the_context_up_to_it(
     scores = ours.scores(CONTEXT, rows)
     for i in range(4):
         context = CONTEXT[: len(CONTEXT) - 3 + i][None]
-        theirs = LogitsProcessorList(processors)(context, rows[i : i + 1].clone())
+        everything: Any = LogitsProcessorList(processors)
+        theirs = everything(context, rows[i : i + 1].clone())
         assert torch.equal(scores[i : i + 1], theirs)
         assert torch.equal(ours.distribution(scores)[i], theirs[0].softmax(-1))
 
@@ -159,7 +160,8 @@ def test_the_order_of_processors_is_that_of_transformers() -> None:
         repetition_penalty=1.4,
         no_repeat_ngram_size=2,
     )
-    theirs = target().model._get_logits_processor(
+    model: Any = target().model
+    theirs = model._get_logits_processor(
         config, input_ids_seq_length=PROMPT, encoder_input_ids=None, device="cpu"
     )
     settings = {

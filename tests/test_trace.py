@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from specviz import trace as traces
 from specviz.errors import UserError
+from specviz.events import RunFailed
 from specviz.trace import line, parse, read, write
 from tests.tiny import run, target
 
@@ -49,10 +51,8 @@ def test_a_cut_off_recording_is_opened_up_to_its_last_whole_line(
     assert cut.ended is None
     assert cut.cycles == recorded.cycles[:2]
     for at in range(0, len(data), 97):
-        try:
-            parse(data[:at])
-        except UserError as error:
-            assert "\n" not in str(error)
+        with suppress(UserError):
+            assert recorded.cycles[: len(parse(data[:at]).cycles)] == parse(data[:at]).cycles
 
 
 def test_text_and_ids_are_those_of_the_end(recorded: traces.Trace) -> None:
@@ -93,14 +93,12 @@ def test_a_wrong_event_is_refused_with_its_line(data: bytes, field: str, value: 
     event = json.loads(lines[3])
     event[field] = value
     lines[3] = json.dumps(event)
-    with pytest.raises(UserError, match="Line 4 of this trace|where it cannot"):
+    with pytest.raises(UserError, match=r"Line 4 of this trace|where it cannot"):
         parse("\n".join(lines).encode())
 
 
 @pytest.mark.parametrize("order", [[1, 0], [0, 0], [0, 2, 1], [0, 1, 1], [0, 1, -1, 2]])
-def test_events_out_of_order_are_refused(
-    recorded: traces.Trace, order: list[int]
-) -> None:
+def test_events_out_of_order_are_refused(recorded: traces.Trace, order: list[int]) -> None:
     with pytest.raises(UserError, match="stands where it cannot"):
         traces.collect([recorded.events[i] for i in order])
 
@@ -126,8 +124,6 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_can_be_written_and_opened(recorded: traces.Trace) -> None:
-    from specviz.events import RunFailed
-
     events = [*recorded.events[:4], RunFailed(message="The device is gone: start again.")]
     buffer = io.StringIO()
     assert list(write(events, buffer)) == events

@@ -61,7 +61,7 @@ FAMILIES: dict[str, PreTrainedConfig] = {
     ),
     "mistral": MistralConfig(**_SIZES, sliding_window=12),
     "gemma": GemmaConfig(**_SIZES),
-    "gemma2": Gemma2Config(**_SIZES, sliding_window=12, attn_implementation="eager"),
+    "gemma2": Gemma2Config(**_SIZES, sliding_window=12),
 }
 
 

@@ -30,12 +30,12 @@ def create(name: str, target: LanguageModel, cached_target: CachedModel) -> Draf
     return _MAKERS[kind](argument, target, cached_target)
 
 
-def _none(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+def _none(argument: str, _target: LanguageModel, _cached_target: CachedModel) -> Drafter:
     _expect_no_argument("none", argument)
     return NoDrafter()
 
 
-def _lookup(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+def _lookup(argument: str, _target: LanguageModel, _cached_target: CachedModel) -> Drafter:
     _expect_no_argument("lookup", argument)
     return Lookup()
 
@@ -44,7 +44,8 @@ def _early_exit(argument: str, target: LanguageModel, cached_target: CachedModel
     most = target.layers - 1
     if not argument.isdecimal() or not 1 <= int(argument) <= most:
         raise UserError(
-            f"early-exit needs a number of layers from 1 to {most}, as in early-exit:{most // 3 or 1}."
+            f"early-exit needs a number of layers from 1 to {most}, "
+            f"as in early-exit:{most // 3 or 1}."
         )
     return EarlyExit(cached_target, int(argument))
 
@@ -52,7 +53,8 @@ def _early_exit(argument: str, target: LanguageModel, cached_target: CachedModel
 def _model(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
     if not argument:
         raise UserError("model needs a model id or folder, as in model:HuggingFaceTB/SmolLM2-135M.")
-    drafter = load(argument, dtype=str(target.dtype).removeprefix("torch."), device=str(target.device))
+    dtype = str(target.dtype).removeprefix("torch.")
+    drafter = load(argument, dtype=dtype, device=str(target.device))
     check_same_tokenizer(drafter, target)
     cached = drafter.open(cached_target.before_pass)
     return ModelDrafter(f"model:{argument}", cached, drafter.context_length)

@@ -167,7 +167,7 @@ def _first_layers(model: PreTrainedModel, count: int) -> PreTrainedModel:
     """The same model, cut after `count` layers: a new shell around the same weights."""
     shell = _shallow_copy(model)
     body = _shallow_copy(model.base_model)
-    total = model.config.get_text_config(decoder=True).num_hidden_layers
+    total = len(rollback_cache(model.config).layers)
     for name, child in model.base_model.named_children():
         if isinstance(child, nn.ModuleList) and len(child) == total:
             body.register_module(name, nn.ModuleList(child[:count]))
@@ -177,7 +177,7 @@ def _first_layers(model: PreTrainedModel, count: int) -> PreTrainedModel:
             f"Early exit does not know where the layers of a {model.config.model_type} model are: "
             "choose another drafter."
         )
-    config = copy.copy(body.config)
+    config: Any = copy.copy(body.config)
     config.num_hidden_layers = count
     body.config = config
     shell.register_module(model.base_model_prefix, body)

@@ -42,7 +42,7 @@ def load(target: str = DEFAULT_TARGET, dtype: str = "auto", device: str = "auto"
 def fast_at_bfloat16(device: str) -> bool:
     """Whether the device multiplies bfloat16 matrices faster than float32 ones."""
     if device.startswith("cuda"):
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
@@ -71,9 +71,10 @@ def _load(target: str, dtype: str, device: str) -> LanguageModel:
             source, dtype=getattr(torch, dtype), trust_remote_code=False
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "no reason given"
+        reason = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
         raise UserError(
             f"The model {target} cannot be loaded ({reason}): "
             "give the Hugging Face id or the folder of a causal language model."
         ) from error
-    return LanguageModel(target, model.to(device).eval(), tokenizer)
+    model.eval().to(torch.device(device))
+    return LanguageModel(target, model, tokenizer)

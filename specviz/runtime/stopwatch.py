@@ -35,13 +35,14 @@ class Stopwatch:
     def _now(self) -> float | torch.cuda.Event:
         if not self._on_gpu:
             return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         return event
 
 
 def _between(before: float | torch.cuda.Event, after: float | torch.cuda.Event) -> float:
     if isinstance(before, torch.cuda.Event) and isinstance(after, torch.cuda.Event):
-        return before.elapsed_time(after) / 1000
-    assert isinstance(before, float) and isinstance(after, float)
+        return float(before.elapsed_time(after)) / 1000
+    assert isinstance(before, float)
+    assert isinstance(after, float)
     return after - before

@@ -41,7 +41,7 @@ class Pieces:
         return self._bytes(token) if REPLACEMENT in piece else piece
 
     def _bytes(self, token: int) -> str:
-        symbol = self._tokenizer.convert_ids_to_tokens(token)
+        symbol = str(self._tokenizer.convert_ids_to_tokens(token))
         fallback = _BYTE_FALLBACK.fullmatch(symbol)
         if fallback:
             return f"⟨{fallback[1]}⟩"

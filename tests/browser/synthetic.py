@@ -303,6 +303,10 @@ class SyntheticServer:
         self.jobs[name] = job
         return job
 
+    @property
+    def open_lines(self) -> int:
+        return len(self._sockets)
+
     def cut(self) -> None:
         """Break every line, as a lost network does."""
         assert self._loop is not None

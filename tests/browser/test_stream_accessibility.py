@@ -45,7 +45,7 @@ def test_axe_finds_nothing_serious_before_during_and_after_trouble(
     expect(page.locator(".status-text")).to_contain_text("Waiting")
     assert_no_serious_issue(page)
     job.released = 25
-    expect(page.locator(".token").nth(20)).to_be_attached()
+    expect(page.locator(".stream .token").nth(20)).to_be_attached()
     assert_no_serious_issue(page)
     page = open_run(None, theme=theme)
     expect(page.get_by_role("alert")).to_be_visible()
@@ -56,7 +56,7 @@ def test_the_text_is_read_out_now_and_then_and_the_end_is_summed_up(open_run: Op
     messages = numbered({"speculative": RUN.events("speculative")})
     job = SyntheticJob(messages, released=6)
     page = open_run(job)
-    expect(page.locator(".token").nth(3)).to_be_attached()
+    expect(page.locator(".stream .token").nth(3)).to_be_attached()
     live = page.locator("[aria-live=polite].visually-hidden")
     expect(live).to_be_empty()
     first = messages[2]["event"]["emitted"]["text"].strip()

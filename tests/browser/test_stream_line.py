@@ -64,7 +64,7 @@ def test_a_line_that_stays_cut_is_said_to_be_gone_and_tried_again(
     """24: the server is away for ten seconds; stepping goes on meanwhile."""
     job = SyntheticJob(race(RUN), released=30)
     page = open_run(job)
-    expect(page.locator(".token").nth(20)).to_be_attached()
+    expect(page.locator(".stream .token").nth(20)).to_be_attached()
     server.refusing = True
     server.cut()
     expect(page.locator(".specviz")).to_have_attribute("data-phase", "gone", timeout=20_000)
@@ -91,12 +91,12 @@ def test_a_restarted_server_leaves_what_had_come(
     """24: the server is restarted and knows nothing of the run."""
     job = SyntheticJob(race(RUN), released=30)
     page = open_run(job)
-    expect(page.locator(".token").nth(20)).to_be_attached()
-    count = page.locator(".token").count()
+    expect(page.locator(".stream .token").nth(20)).to_be_attached()
+    count = page.locator(".stream .token").count()
     server.jobs.clear()
     server.cut()
     expect(page.get_by_role("alert")).to_contain_text("may have been restarted")
-    expect(page.locator(".token")).to_have_count(count)
+    expect(page.locator(".stream .token")).to_have_count(count)
     expect(page.locator("[data-kind=pending]")).to_have_count(0)
 
 
@@ -153,10 +153,10 @@ def test_closing_closes_the_line_only_when_the_element_has_left(
     """24: a page that is left is no viewer any more; cleanup while mounted changes nothing."""
     job = SyntheticJob(race(RUN), released=10)
     page = open_run(job)
-    expect(page.locator(".token").first).to_be_attached()
+    expect(page.locator(".stream .token").first).to_be_attached()
     page.evaluate("window.closeStream()")
     page.wait_for_timeout(100)
-    assert len(server._sockets) == 1
+    assert server.open_lines == 1
     page.evaluate("document.getElementById('host').remove(); window.closeStream()")
     page.wait_for_timeout(300)
-    assert len(server._sockets) == 0
+    assert server.open_lines == 0

@@ -21,7 +21,8 @@ def test_it_holds_what_transformers_own_layer_holds() -> None:
     """Across several growths of the buffer, with rollbacks in between."""
     ours, theirs = RollbackLayer(), DynamicLayer()
     for step, (length, removed) in enumerate([(250, 0), (1, 0), (5, 3), (400, 399), (7, 0)]):
-        for a, b in zip(ours.update(*states(length, step)), theirs.update(*states(length, step)), strict=True):
+        new = states(length, step)
+        for a, b in zip(ours.update(*new), theirs.update(*new), strict=True):
             assert torch.equal(a, b)
         ours.crop(-removed)
         theirs.crop(-removed)

@@ -27,7 +27,10 @@ def watch(
     host: str, job_id: str, start: int | None = None, **kwargs: Any
 ) -> AbstractContextManager[ClientConnection]:
     query = "" if start is None else f"?from={start}"
-    return connect(f"ws://{host}/api/jobs/{job_id}/ws{query}", max_size=None, **kwargs)
+    socket: AbstractContextManager[ClientConnection] = connect(
+        f"ws://{host}/api/jobs/{job_id}/ws{query}", max_size=None, **kwargs
+    )
+    return socket
 
 
 def messages(client: ClientConnection) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from specviz.settings import Settings
 from tests.tiny import VOCABULARY, run, target, tiny, without_end
 
 ALLOWED = (97, 98, 99, 100, 101)
-PAIRS = 3_000
+PAIRS = 1_500
 PROMPT = "abcab"
 
 
@@ -85,5 +85,3 @@ def test_pairs_out_of_the_engine_follow_the_target_s_joint(
 
     uniform = torch.full_like(joint[possible], 1 / int(possible.sum()))
     assert chi_square(counts[possible], uniform) > critical_value(24), "else it could not fail"
-
-

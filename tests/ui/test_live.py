@@ -23,6 +23,7 @@ def start(app: AppTest) -> AppTest:
 
 def shown(app: AppTest) -> str | None:
     """The id of the job in the token stream."""
+    assert not app.exception
     streams = app.get("bidi_component")
     if not streams:
         return None

@@ -20,6 +20,8 @@ export class Dice {
     this.texts = texts;
     this.token = null;
     this.pinned = false;
+    /** While it closes, the focus that goes back to its token does not open it again. */
+    this.isClosing = false;
     const close = element("button", { type: "button", class: "icon close", "aria-label": texts.say("close") }, "✕");
     close.addEventListener("click", () => this.close({ returnFocus: true }));
     this.body = element("div", { class: "dice-body" });
@@ -28,6 +30,7 @@ export class Dice {
   }
 
   /**
+   * Shows a token's dice; a pinned card stays until it is closed.
    * @param {HTMLElement} token the node that it belongs to
    * @param {{piece: object, pass: object}} facts
    * @param {import("./run_model.js").Lane} lane
@@ -47,13 +50,15 @@ export class Dice {
   }
 
   close({ returnFocus = false } = {}) {
-    if (!this.token) return;
+    if (!this.token || this.isClosing) return;
+    this.isClosing = true;
     if (returnFocus) this.token.focus({ preventScroll: true });
     this.mark(null);
     this.pinned = false;
     if (this.card.matches(":popover-open")) this.card.hidePopover();
     removeEventListener("scroll", this.reposition, { capture: true });
     removeEventListener("resize", this.reposition);
+    this.isClosing = false;
   }
 
   mark(token) {
@@ -75,16 +80,16 @@ function content(facts, lane, texts) {
     const { accept_probability, u } = piece.proposal;
     story.push(gauge(piece.proposal, toldApart(u ?? 0, accept_probability, texts), texts));
   }
-  const bars = [comparison(facts, texts), drawn(facts, lane, texts)].filter(Boolean);
+  const bars = [comparison(facts, lane, texts), drawn(facts, lane, texts)].filter(Boolean);
   return [element("div", { class: "dice-story" }, ...story), element("div", { class: "dice-bars" }, ...bars)];
 }
 
 /** p against q, where something had been proposed and both were recorded. */
-function comparison({ piece, pass }, texts) {
+function comparison({ piece, pass }, lane, texts) {
   const rejected = pass.pieces.find(({ kind }) => kind === "rejected")?.proposal;
   const compared = piece.proposal ?? (piece.kind === "resampled" ? rejected : null);
   if (!compared || compared.p_top.length + compared.q_top.length === 0) return null;
-  return pairedBars(pairedChoices(compared), compared.token, texts);
+  return pairedBars(pairedChoices(compared, isGreedy(lane)), compared.token, texts);
 }
 
 /** The distribution that the token, or the one in its place, was drawn from. */

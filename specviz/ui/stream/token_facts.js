@@ -21,23 +21,23 @@ export function targetChoices(piece) {
 }
 
 /**
- * The rows of the comparison of p and q: the most probable tokens of either, and this one.
- * A probability that was not recorded is null.
+ * The rows of the comparison of p and q: the most probable tokens of either, and the proposed
+ * one. A probability that was not recorded is null. The proposal's own p and q are those of the
+ * test: in a greedy run 0 or 1, which is not what the lists show, so there they are left out.
  */
-export function pairedChoices(proposal, rows = 8) {
-  const paired = new Map();
-  const add = (side, [token, text, probability]) => {
-    const row = paired.get(token) ?? { token, text, p: null, q: null };
-    paired.set(token, { ...row, [side]: probability });
+export function pairedChoices(proposal, greedy, rows = 8) {
+  const { token, text, p, q } = proposal;
+  const own = greedy ? { token, text, p: null, q: null } : { token, text, p, q };
+  const paired = new Map([[token, own]]);
+  const add = (side, [id, name, probability]) => {
+    const row = paired.get(id) ?? { token: id, text: name, p: null, q: null };
+    paired.set(id, { ...row, [side]: probability });
   };
   proposal.p_top.forEach((candidate) => add("p", candidate));
   proposal.q_top.forEach((candidate) => add("q", candidate));
-  if (!paired.has(proposal.token)) {
-    paired.set(proposal.token, { token: proposal.token, text: proposal.text, p: proposal.p, q: proposal.q });
-  }
   const largest = (row) => Math.max(row.p ?? 0, row.q ?? 0);
   const sorted = [...paired.values()].sort((a, b) => largest(b) - largest(a));
   const kept = sorted.slice(0, rows);
-  const own = sorted.find((row) => row.token === proposal.token);
-  return kept.includes(own) ? kept : [...kept.slice(0, rows - 1), own];
+  const isOwn = (row) => row.token === token;
+  return kept.some(isOwn) ? kept : [...kept.slice(0, rows - 1), sorted.find(isOwn)];
 }

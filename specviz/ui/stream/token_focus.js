@@ -65,8 +65,10 @@ export class TokenFocus {
     const token = tokenOf(event);
     if (token) {
       this.stream.tabIndex = -1;
+      token.tabIndex = 0;
       this.last = token;
-      if (token.matches(":focus-visible")) this.look(token, { pinned: false });
+      const byKeyboard = token.matches(":focus-visible");
+      if (byKeyboard && !this.dice.isClosing) this.look(token, { pinned: false });
     } else if (this.stream.matches(":focus-visible")) {
       const all = this.tokens.visibleTokens();
       this.focus(all.includes(this.last) ? this.last : all.at(-1));
@@ -75,6 +77,7 @@ export class TokenFocus {
 
   onFocusOut() {
     this.stream.tabIndex = 0;
+    if (this.last) this.last.tabIndex = -1;
     if (!this.dice.pinned) this.dice.close();
   }
 
@@ -92,6 +95,7 @@ export class TokenFocus {
   }
 
   onClick(event) {
+    clearTimeout(this.timer);
     const token = tokenOf(event);
     if (!token) return;
     const again = this.dice.pinned && this.dice.token === token;
