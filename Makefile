@@ -39,12 +39,14 @@ bench-gpu: fetch
 
 # The texts of the pages: collect them, then bring every language's catalogue up to date.
 messages: .venv/dev
-	$(bin)/pybabel extract --output-file specviz/ui/locales/specviz.pot --project specviz \
-		--no-location --sort-output --add-comments Translators: app.py pages specviz
+	mkdir -p build
+	$(bin)/pybabel extract --output-file build/specviz.pot --project specviz --no-location \
+		--sort-output --add-comments Translators: app.py pages specviz
 	for folder in specviz/ui/locales/*/; do test ! -d $$folder || \
-		$(bin)/pybabel update --domain specviz --input-file specviz/ui/locales/specviz.pot \
-			--output-dir specviz/ui/locales --locale $$(basename $$folder); done
-	$(bin)/pybabel compile --domain specviz --directory specviz/ui/locales
+		$(bin)/pybabel update --domain specviz --input-file build/specviz.pot \
+			--output-dir specviz/ui/locales --locale $$(basename $$folder) || exit 1; done
+	test -z "$$(ls specviz/ui/locales 2>/dev/null)" || \
+		$(bin)/pybabel compile --domain specviz --directory specviz/ui/locales
 
 screenshots: .venv/dev chromium fetch
 	$(bin)/python -m scripts.screenshots

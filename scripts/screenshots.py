@@ -20,7 +20,7 @@ from playwright.sync_api import FloatRect, Locator, Page, sync_playwright
 
 IMAGES = Path("docs/images")
 WIDTH, HEIGHT = 1440, 1000
-START_SECONDS, RUN_SECONDS = 90, 300
+START_SECONDS, RUN_SECONDS = 120, 900
 
 FRAME_SECONDS = 0.2
 FRAMES = 60

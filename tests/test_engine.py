@@ -251,6 +251,10 @@ class TestEnds:
             assert trace.token_ids == free[:budget]
             assert isinstance(trace.ended, RunFinished)
             assert trace.ended.reason == "length"
+            left = budget - 1
+            for cycle in trace.cycles:
+                assert cycle.drafted < left or left == 1, "the pass adds a token to what it keeps"
+                left -= len(cycle.emitted)
             assert list(trace.ended.token_ids) == trace.token_ids
 
     def test_token_id_0_is_an_ordinary_token(self, drafters: dict[str, str]) -> None:
@@ -411,7 +415,7 @@ class TestCaches:
             return sum(isinstance(o, torch.Tensor) for o in gc.get_objects())
 
         def once() -> tuple[int, int]:
-            ended = run(target(), drafter=drafters["D"], max_new_tokens=8).ended
+            ended = run(target(), drafter=drafters["D"], max_new_tokens=4).ended
             assert isinstance(ended, RunFinished)
             return ended.cycles, len(ended.token_ids)
 

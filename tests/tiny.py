@@ -77,7 +77,10 @@ def byte_tokenizer(*, reverse: bool = False) -> PreTrainedTokenizerBase:
 
 def tiny(family: str = "llama", seed: int = 0, **changes: Any) -> LanguageModel:
     """A random model in float32. Its head is scaled up so that it has opinions."""
-    config = type(FAMILIES[family])(**{**FAMILIES[family].to_diff_dict(), **changes})
+    settings = {**FAMILIES[family].to_diff_dict(), **changes}
+    if "layer_types" in settings:
+        settings["layer_types"] = settings["layer_types"][: settings["num_hidden_layers"]]
+    config = type(FAMILIES[family])(**settings)
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():

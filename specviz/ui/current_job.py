@@ -47,6 +47,7 @@ def start(hub: Hub) -> None:
         if _under_way(hub):
             return
         job = hub.submit(controls.chosen())
+        import sys, time; print("SUBMIT", time.time(), job.id, st.session_state.get(_KEPT), st.query_params.to_dict(), file=sys.stderr, flush=True)
     except UserError as error:
         st.session_state[_REFUSAL] = str(error)
         return

@@ -82,6 +82,7 @@ def _states() -> dict[str, str]:
         "empty.waiting": _("Connecting to the run…"),
         "empty.queued": _("The run starts as soon as the one before it has ended."),
         "empty.loading": _("The model is being loaded. The first time this takes a while."),
+        "empty.reconnecting": _("Connecting to the run again…"),
         "empty.running": _("The target is reading the prompt…"),
         "notice.gone": _("The server does not answer. It is tried again every few seconds."),
         "notice.gone.kept": _(
@@ -285,12 +286,11 @@ def _dice() -> dict[str, str]:
 def _charts() -> dict[str, str]:
     return {
         "chart.race": _("The race"),
-        "chart.race.note": _("tokens against model time"),
+        "chart.race.note": _("tokens over model time"),
         "chart.race.x": _("seconds"),
         "chart.race.hover": _("%{y} tokens after %{x:.2f} s"),
         "chart.race.summary": _("{lane}: {tokens} tokens after {seconds} seconds of model time."),
         "chart.ledger": _("Where the time goes"),
-        "chart.ledger.note": _("per token"),
         "chart.ledger.x": _("milliseconds a token"),
         "chart.ledger.hover": _("%{x:.2f} ms a token"),
         "chart.ledger.summary": _("{lane}: {time} a token, of which {parts}."),
@@ -306,7 +306,7 @@ def _charts() -> dict[str, str]:
             "Cycles by the number of proposals accepted: {counts}. {tau} tokens a cycle on average."
         ),
         "chart.conditional": _("Acceptance by position"),
-        "chart.conditional.note": _("of those tested there, with the 95 % interval"),
+        "chart.conditional.note": _("of those tested, 95 % interval"),
         "chart.conditional.x": _("place among the proposals"),
         "chart.conditional.hover": _("%{y:.0%} of %{customdata} tested<extra></extra>"),
         "chart.conditional.summary": _("Position {position}: {rate} of {tested} tested."),

@@ -95,7 +95,12 @@ def _figures(page: Page, job: SyntheticJob) -> dict[str, Any]:
     for moment in frames:
         per_second[int((moment - frames[0]) / 1000)] += 1
     whole_seconds = per_second[:-1]
-    quarter = len(job.bytes_sent) // 4
+    cycles = [
+        len(json.dumps(message).encode())
+        for message in job.messages
+        if message.get("lane") == job.messages[1]["lane"] and message["event"]["type"] == "cycle"
+    ]
+    quarter = len(cycles) // 4
     long_tasks = page.evaluate("window.longTasks")
     return {
         "frames_per_s": len(frames) / ((frames[-1] - frames[0]) / 1000),
@@ -107,8 +112,8 @@ def _figures(page: Page, job: SyntheticJob) -> dict[str, Any]:
         "events_painted": len(delays),
         "long_tasks": len(long_tasks),
         "long_tasks_ms": sum(long_tasks),
-        "bytes_per_frame_first_quarter": statistics.mean(job.bytes_sent[1:quarter]),
-        "bytes_per_frame_last_quarter": statistics.mean(job.bytes_sent[-quarter:-1]),
+        "bytes_per_cycle_first_quarter": statistics.mean(cycles[:quarter]),
+        "bytes_per_cycle_last_quarter": statistics.mean(cycles[-quarter:]),
         "bytes": sum(job.bytes_sent),
     }
 

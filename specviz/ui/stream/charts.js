@@ -10,24 +10,26 @@ const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false };
 /** Between two drawings of any chart, in milliseconds: four charts, each about thrice a second. */
 const REST = 80;
 /** Drawing may take one part in so many of the time, but no chart waits for longer than this. */
-const RESTRAINT = 10;
-const LONGEST_REST = 400;
+const RESTRAINT = 12;
+const LONGEST_REST = 800;
 
 export class Charts {
   /**
    * @param {HTMLElement} root
    * @param {import("./texts.js").Texts} texts
-   * @param {() => object} theme
    */
-  constructor(root, texts, theme) {
+  constructor(root, texts) {
     this.texts = texts;
-    this.theme = theme;
     this.figures = [...root.querySelectorAll("[data-chart]")];
     this.plotly = null;
+    this.run = null;
+    this.theme = null;
+    /** The charts that are to be drawn, the next first. */
     this.stale = [];
     this.timer = null;
+    this.closed = false;
     this.sizes = new ResizeObserver((entries) => {
-      for (const { target } of entries) if (target.data && target.clientWidth) this.plotly.Plots.resize(target);
+      for (const { target } of entries) if (target.clientWidth) this.plotly.Plots.resize(target);
     });
     loadPlotly().then(
       (plotly) => {
@@ -39,7 +41,12 @@ export class Charts {
     );
   }
 
-  /** The run has changed: all charts are to be drawn again, in their turn. */
+  setTheme(theme) {
+    this.theme = theme;
+    if (this.run) this.refresh(this.run);
+  }
+
+  /** The run or the theme has changed: all charts are to be drawn again, in their turn. */
   refresh(run) {
     this.run = run;
     const waiting = new Set(this.stale);
@@ -48,8 +55,8 @@ export class Charts {
   }
 
   close() {
-    clearTimeout(this.timer);
     this.closed = true;
+    clearTimeout(this.timer);
     this.sizes.disconnect();
     for (const plot of this.figures.map(plotOf)) if (plot.data) this.plotly.purge(plot);
   }
@@ -61,12 +68,12 @@ export class Charts {
       const began = performance.now();
       this.draw(this.stale.shift());
       const rest = RESTRAINT * (performance.now() - began);
-      this.schedule(Math.min(Math.max(REST, rest), LONGEST_REST));
+      this.schedule(this.run.phase === "finished" ? 0 : Math.min(Math.max(REST, rest), LONGEST_REST));
     }, delay);
   }
 
   draw(node) {
-    const figure = FIGURES[node.dataset.chart](this.run, this.theme(), this.texts);
+    const figure = FIGURES[node.dataset.chart](this.run, this.theme, this.texts);
     if (!figure) return;
     node.hidden = false;
     const plot = plotOf(node);

@@ -156,6 +156,7 @@ function conditional(run, theme, texts) {
       customdata: positions.map(({ tested }) => tested),
       mode: "markers",
       marker: { color: theme.accepted, size: 8 },
+      cliponaxis: false,
       error_y: {
         type: "data",
         symmetric: false,

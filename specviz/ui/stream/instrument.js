@@ -57,10 +57,10 @@ export class Instrument {
     this.status = new Status(root, texts, { stop: () => this.transport.stop(), retry: () => this.transport.retry() });
     this.headline = new Headline(part(".headline"), texts);
     this.controls = new Controls(root, texts, this.playback, redraw);
-    this.legend = new Legend(root, texts, () => this.dice.reposition());
+    this.legend = new Legend(root, texts, () => this.onReflow());
     this.dice = new Dice(part(".dice"), texts);
     this.announcer = new Announcer(part("[aria-live]"));
-    this.charts = new Charts(root, texts, () => readTheme(root));
+    this.charts = new Charts(root, texts);
     this.lanes = LANES.map((name) => this.buildLane(name));
     listenToKeys(root, { ...this, focuses: this.lanes.map(({ focus }) => focus) });
     root.addEventListener("pointerdown", (event) => {
@@ -113,7 +113,7 @@ export class Instrument {
 
   refreshTheme() {
     markTheme(this.root);
-    if (this.run.moments.length) this.charts.refresh(this.run);
+    this.charts.setTheme(readTheme(this.root));
   }
 
   requestFrame() {
@@ -129,20 +129,20 @@ export class Instrument {
     this.controls.update(this.run);
     this.status.update(this.run, this.line);
     const late = this.drawNumbers(now);
+    // Reads the layout, so it comes after all that changes it.
+    for (const { tokens } of this.lanes) tokens.follow();
     if (this.playback.isMoving || late) this.requestFrame();
   }
 
   drawTokens() {
     const cursors = this.playback.cursors();
-    const single = Object.keys(this.run.lanes).length === 1;
-    this.root.classList.toggle("single-lane", single);
+    this.root.dataset.lanes = Object.keys(this.run.lanes).length;
     for (const { name, node, tokens, facts } of this.lanes) {
       const lane = this.run.lanes[name];
       node.hidden = !lane;
       if (!lane) continue;
       if (lane.started) setText(facts, this.factsOf(lane));
       tokens.show(lane, cursors[name]);
-      tokens.follow();
     }
   }
 
@@ -173,7 +173,14 @@ export class Instrument {
     return this.texts.say(`lane.${name}.facts`, { target, drafter, gamma });
   }
 
+  onReflow() {
+    for (const { tokens } of this.lanes) tokens.onReflow();
+    this.dice.reposition();
+    this.requestFrame();
+  }
+
   close() {
+    for (const { tokens } of this.lanes) tokens.close();
     this.transport.close();
     this.dice.close();
     this.charts.close();

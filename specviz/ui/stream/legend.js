@@ -34,7 +34,8 @@ export class Legend {
   entry(root, kind) {
     const count = element("span", { class: "count" }, "0");
     this.counts.set(kind, count);
-    const sample = element("span", { class: "token", "data-kind": kind }, this.texts.say(`kind.${kind}`));
+    const word = element("span", { class: "word" }, this.texts.say(`kind.${kind}`));
+    const sample = element("span", { class: "token", "data-kind": kind }, word);
     const button = element("button", { type: "button", class: "legend-entry", "aria-pressed": "true" }, sample, count);
     button.addEventListener("click", () => {
       const dimmed = root.classList.toggle(`dim-${kind}`);

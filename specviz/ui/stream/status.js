@@ -3,6 +3,9 @@
 import { setText } from "./dom.js";
 import { mainLane } from "./run_model.js";
 
+/** The states in which the first message is still to come. */
+const WAITING = ["waiting", "queued", "loading", "running", "reconnecting"];
+
 /** What each state says, and whether the run can be stopped in it. */
 export class Status {
   /**
@@ -36,7 +39,7 @@ export class Status {
     setText(this.text, said);
     setText(this.notice, this.explain(phase, run));
     this.notice.hidden = this.notice.textContent === "";
-    this.empty.hidden = Boolean(mainLane(run)) || !["waiting", "queued", "loading", "running"].includes(phase);
+    this.empty.hidden = Boolean(mainLane(run)) || !WAITING.includes(phase);
     setText(this.empty, this.empty.hidden ? "" : this.texts.say(`empty.${phase}`));
     this.stopButton.hidden = line !== "open" || !["queued", "loading", "running"].includes(phase);
     this.retryButton.hidden = phase !== "gone";

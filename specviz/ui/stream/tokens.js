@@ -5,10 +5,13 @@
  */
 
 import { element } from "./dom.js";
+import { Paragraphs } from "./paragraphs.js";
 import { ownText, shownText } from "./token_facts.js";
 
 /** How near to its end a lane must be scrolled to follow the text. */
 const NEAR_THE_END = 24;
+/** Scrolls to the end, without asking where it is. */
+const FAR = 1e9;
 
 export class LaneTokens {
   /**
@@ -25,6 +28,8 @@ export class LaneTokens {
     /** @type {WeakMap<Element, {piece: import("./passes.js").Piece, pass: import("./passes.js").Pass}>} */
     this.facts = new WeakMap();
     this.follows = true;
+    this.changed = false;
+    this.paragraphs = new Paragraphs(container);
     container.addEventListener("scroll", () => {
       const left = container.scrollHeight - container.scrollTop - container.clientHeight;
       this.follows = left < NEAR_THE_END;
@@ -44,13 +49,27 @@ export class LaneTokens {
     for (let number = Math.max(from, 0); number < to; number += 1) this.showPass(lane, number);
     if (cursor) this.showPass(lane, to, cursor.stage);
     this.passNodes[from]?.classList.remove("current");
-    this.passNodes[to]?.classList.add("current");
+    if (cursor && lane.passes[to].stages > 1) this.passNodes[to].classList.add("current");
     this.cursor = cursor;
+    this.changed = true;
   }
 
   /** Keeps the newest token in sight, unless the reader has scrolled up. */
   follow() {
-    if (this.follows) this.container.scrollTop = this.container.scrollHeight;
+    if (!this.changed) return;
+    this.changed = false;
+    this.paragraphs.part();
+    if (this.follows) this.container.scrollTop = FAR;
+  }
+
+  /** To be called when tokens were hidden or shown by the style sheet. */
+  onReflow() {
+    this.paragraphs.join();
+    this.changed = true;
+  }
+
+  close() {
+    this.paragraphs.close();
   }
 
   /** The token and the pass that a node stands for. */
@@ -68,26 +87,30 @@ export class LaneTokens {
     const node = (this.passNodes[number] ??= this.appendPass(pass));
     node.hidden = false;
     pass.pieces.forEach((piece, index) => {
-      const token = node.children[index + 1];
+      const token = node.children[index];
       token.hidden = stage < piece.appears;
       token.dataset.kind = stage < piece.settles ? "pending" : piece.kind;
     });
   }
 
   appendPass(pass) {
-    const seam = element("span", { class: "seam", "aria-hidden": "true" });
-    if (pass.event.drafted) seam.title = cycleSummary(pass, this.texts);
     const tokens = pass.pieces.map((piece) => this.tokenNode(piece, pass));
-    const node = element("span", { class: "pass", "data-pass": pass.number }, seam, ...tokens);
-    node.classList.toggle("drafted", Boolean(pass.event.drafted));
-    this.container.append(node);
+    const node = element("span", { class: "pass", "data-pass": pass.number }, ...tokens);
+    if (pass.event.drafted) {
+      const title = cycleSummary(pass, this.texts);
+      node.append(element("span", { class: "seam", "aria-hidden": "true", title }));
+    }
+    this.paragraphs.append(node);
     return node;
   }
 
   tokenNode(piece, pass) {
     const label = tokenLabel(piece, this.texts);
     const node = element("span", { class: "token", role: "button", tabindex: -1, "aria-label": label });
-    node.append(...withLineBreaks(shownText(piece), piece.emitted ? "\n" : ""));
+    // The space before a word is not underlined or struck, and may end a line unseen.
+    const [, space, word] = /^( *)([^]*)$/.exec(shownText(piece));
+    const marked = withLineBreaks(word || space, piece.emitted ? "\n" : "");
+    node.append(word && space, element("span", { class: "word" }, ...marked));
     this.facts.set(node, { piece, pass });
     return node;
   }

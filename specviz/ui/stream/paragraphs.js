@@ -1,0 +1,83 @@
+/**
+ * Keeps a growing text cheap to lay out. A browser lays a paragraph out as a whole at every
+ * token, so a long one is closed where a line ends anyway, and the text goes on in a new one:
+ * nothing moves, and only the last paragraph is laid out again. When the lines change (another
+ * width, struck tokens hidden) the paragraphs are joined, and parted anew.
+ */
+
+import { element } from "./dom.js";
+
+/** A paragraph of more passes than this is parted as soon as one of them begins a line. */
+const LONG = 48;
+/** It is tried again after so many more. */
+const PATIENCE = 8;
+
+export class Paragraphs {
+  /** @param {HTMLElement} container */
+  constructor(container) {
+    this.container = container;
+    this.width = container.clientWidth;
+    this.observer = new ResizeObserver(() => this.onResize());
+    this.observer.observe(container);
+    this.begin();
+  }
+
+  /** @param {HTMLElement} pass */
+  append(pass) {
+    this.last.append(pass);
+  }
+
+  /** Parts the last paragraph if it has grown long. Reads the layout: call it once a frame. */
+  part() {
+    if (this.last.childElementCount < this.due) return;
+    this.due += PATIENCE;
+    const passes = [...this.last.children];
+    const first = passes.findLastIndex((pass, index) => index > 0 && beginsALine(pass, passes[index - 1]));
+    if (first < 0) return;
+    this.begin();
+    this.last.append(...passes.slice(first));
+    // The space before its first word ended the line above, where it took no room.
+    const space = /^ */.exec(passes[first].textContent)[0];
+    this.last.style.textIndent = `${-widthOf(space, this.container)}px`;
+  }
+
+  /** Joins them all: to be called when lines may break elsewhere than before. */
+  join() {
+    const [first, ...rest] = this.container.children;
+    for (const paragraph of rest) {
+      first.append(...paragraph.children);
+      paragraph.remove();
+    }
+    this.last = first;
+    this.due = 0;
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+
+  begin() {
+    this.last = element("div", { class: "paragraph" });
+    this.due = LONG;
+    this.container.append(this.last);
+  }
+
+  onResize() {
+    const { clientWidth } = this.container;
+    if (clientWidth !== this.width) this.join();
+    this.width = clientWidth;
+  }
+}
+
+/** Whether the first word of a pass lies below the last word of the pass before it. */
+function beginsALine(pass, before) {
+  const own = pass.querySelector(".word")?.getClientRects()[0];
+  const last = [...before.querySelectorAll(".word")].at(-1)?.getClientRects();
+  return Boolean(own && last?.length && own.top >= last[last.length - 1].bottom - 1);
+}
+
+function widthOf(text, container) {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+  canvas.font = getComputedStyle(container).font;
+  return canvas.measureText(text).width;
+}

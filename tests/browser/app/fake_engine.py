@@ -1,0 +1,63 @@
+"""The real app over a synthetic engine: `python -m tests.browser.app.fake_engine PORT`.
+
+It makes the events of a run at the pace of a quick model, so that what a browser shows can be
+tested without one. `max_new_tokens` and the drafter are heeded, prompts are not answered.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+
+from specviz.events import Cycle, Event, RunFinished, RunStarted
+from specviz.server import shared
+from specviz.server.default_model import DefaultModel
+from specviz.server.hub import Hub
+from specviz.settings import Settings
+from tests.browser.synthetic import SyntheticRun
+
+SECONDS_A_CYCLE = 0.02
+
+
+def decode(
+    target: Any, prompt: str, settings: Settings, *, cancelled: Callable[[], bool]
+) -> Iterator[Event]:
+    """A synthetic run, one event at a time."""
+    run = SyntheticRun(tokens=settings.max_new_tokens, gamma=settings.gamma, greedy=True)
+    done: list[Cycle] = []
+    for event in run.events("plain" if settings.drafter == "none" else "speculative"):
+        if cancelled() and not isinstance(event, RunStarted):
+            yield RunFinished(
+                reason="cancelled",
+                text="",
+                token_ids=(),
+                cycles=len(done),
+                drafted=sum(cycle.drafted for cycle in done),
+                accepted=sum(cycle.accepted for cycle in done),
+                target_passes=len(done) + 1,
+                seconds=0.0,
+            )
+            return
+        if isinstance(event, Cycle):
+            time.sleep(SECONDS_A_CYCLE)
+            done.append(event)
+        if isinstance(event, RunStarted):
+            event = event.model_copy(update={"prompt": prompt, "settings": settings})
+        yield event
+
+
+if __name__ == "__main__":
+    shared.use(
+        Hub(decode=decode, load=lambda **_: None),
+        DefaultModel(is_fetched=lambda: True, fetch=lambda _: None),  # type: ignore[arg-type, return-value]
+    )
+    shared.default_model().check()
+    shared.hub().start()
+
+    from app import app  # with this hub in place
+
+    uvicorn.run(app, port=int(sys.argv[1]), ws="websockets-sansio", log_level="warning")
