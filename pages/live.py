@@ -9,7 +9,7 @@ from specviz.ui.current_job import (
     saved_traces,
     settings_have_changed,
     show_refusal,
-    start,
+    start_button,
 )
 from specviz.ui.model_notice import default_model_is_there
 from specviz.ui.stream_texts import stream_texts
@@ -40,15 +40,7 @@ controls.prompt_controls(hub.limits)
 
 under_way = job is not None and not job.finished
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(
-        _("Start"),
-        type="primary",
-        icon=":material/play_arrow:",
-        on_click=start,
-        args=(hub,),
-        disabled=under_way or not ready,
-        key="start",
-    )
+    start_button(hub, disabled=under_way or not ready)
     st.caption(controls.summary())
 show_refusal()
 

@@ -23,10 +23,8 @@ WIDTH, HEIGHT = 1440, 1000
 START_SECONDS, RUN_SECONDS = 120, 900
 
 FRAME_SECONDS = 0.2
-FRAMES = 60
+FRAMES = 90
 ANIMATION_WIDTH = 800
-COLOURS = 96
-"""Of the animation: few, so that it stays small."""
 
 
 def main() -> None:
@@ -42,12 +40,12 @@ def main() -> None:
         run = page.locator(".specviz")
         run.locator("[data-action=end]").click()
         photograph(page, run, "live-light.png")
-        run.locator('.stream .token[data-kind="rejected"]').last.click()
-        photograph(page, run, "dice.png")
-        page.keyboard.press("Escape")
         page.emulate_media(color_scheme="dark")
         photograph(page, run, "live-dark.png")
         page.emulate_media(color_scheme="light")
+        run.locator('.stream .token[data-kind="rejected"]').last.click()
+        run.locator(".dice").screenshot(path=IMAGES / "dice.png")
+        page.keyboard.press("Escape")
         film(page, run)
         browser.close()
 
@@ -72,20 +70,21 @@ def app() -> Iterator[str]:
 def wait_until_healthy(address: str) -> None:
     """Return once the app answers for itself."""
     end = time.monotonic() + START_SECONDS
-    while True:
+    while time.monotonic() < end:
         try:
             with urllib.request.urlopen(f"{address}/healthz") as answer:
-                if json.load(answer)["status"] == "ok":
+                if json.load(answer).get("status") == "ok":
                     return
         except (OSError, ValueError):
-            if time.monotonic() > end:
-                raise
+            pass  # not up yet
         time.sleep(0.3)
+    sys.exit(f"The app did not come up within {START_SECONDS} s.")
 
 
 def photograph(page: Page, run: Locator, name: str) -> None:
     """Save what is seen with the run at the top."""
     run.evaluate("node => { node.style.scrollMarginTop = '5rem'; node.scrollIntoView(); }")
+    page.mouse.move(0, 0)
     page.wait_for_timeout(800)
     page.screenshot(path=IMAGES / name)
 
@@ -103,7 +102,7 @@ def film(page: Page, run: Locator) -> None:
         began = time.monotonic()
         frames.append(frame(page.screenshot(clip=clip)))
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - began)))
-    palette = side_by_side(frames[:: FRAMES // 4]).quantize(COLOURS)
+    palette = side_by_side(frames[:: FRAMES // 4]).quantize()
     first, *rest = (
         picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in frames
     )

@@ -13,6 +13,7 @@ from specviz.ui.texts import _
 _PARAMETER = "job"
 _KEPT = "current job"
 _REFUSAL = "refusal"
+_PRESSES = "presses of start"
 
 
 def current_job(hub: Hub) -> Job | None:
@@ -40,14 +41,28 @@ def current_job(hub: Hub) -> Job | None:
     return job
 
 
-def start(hub: Hub) -> None:
+def start_button(hub: Hub, *, disabled: bool) -> None:
+    """Start, which works once: a second press of the same button comes too late."""
+    presses = st.session_state.get(_PRESSES, 0)
+    st.button(
+        _("Start"),
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=_start,
+        args=(hub,),
+        disabled=disabled,
+        key=f"start.{presses}",
+    )
+
+
+def _start(hub: Hub) -> None:
     """Start what the controls ask for, unless a job of this page is still under way."""
+    st.session_state[_PRESSES] = st.session_state.get(_PRESSES, 0) + 1
     st.session_state.pop(_REFUSAL, None)
     try:
         if _under_way(hub):
             return
         job = hub.submit(controls.chosen())
-        import sys, time; print("SUBMIT", time.time(), job.id, st.session_state.get(_KEPT), st.query_params.to_dict(), file=sys.stderr, flush=True)
     except UserError as error:
         st.session_state[_REFUSAL] = str(error)
         return

@@ -195,6 +195,7 @@ def _tokens() -> dict[str, str]:
         "kind.bonus.help": _("One more from the target, in a cycle whose every proposal was kept."),
         "kind.target": _("target"),
         "kind.target.help": _("The target’s own: nothing had been proposed there."),
+        "kind.pending": _("proposed"),
         "token.empty": _("part of a character"),
         "token.newline": _("line break"),
         "token.space": _("space"),
@@ -213,6 +214,10 @@ def _dice() -> dict[str, str]:
         "dice.slot": _("proposal {slot} of {of}"),
         "dice.position": _("token {number}"),
         "dice.prompt": _("from the prompt’s pass"),
+        "words.pending": _(
+            "The drafter proposes {token}, to which it gave {q}. At this moment the target has"
+            " not judged it yet."
+        ),
         "words.ratio": _(
             "The drafter gave {token} {q}, the target {p}. So it is kept with probability"
             " min(1, {p} / {q}) = {accept}."
@@ -279,6 +284,7 @@ def _dice() -> dict[str, str]:
         "bars.target": _("Target p"),
         "bars.drafter": _("Drafter q"),
         "bars.target.caption": _("What the target gave"),
+        "bars.drafter.caption": _("What the drafter gave"),
         "bars.residual": _("Residual: the target beyond the drafter"),
     }
 

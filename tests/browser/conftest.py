@@ -71,9 +71,11 @@ def open_run(browser: Browser, server: SyntheticServer) -> Iterator[OpenRun]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on(
             "console",
-            lambda message: complaints.append(message.text)
-            if message.type == "error" and "WebSocket connection" not in message.text
-            else None,
+            lambda message: (
+                complaints.append(message.text)
+                if message.type == "error" and "WebSocket connection" not in message.text
+                else None
+            ),
         )
         page.goto(f"{server.url}/?job={name}&theme={theme}")
         page.wait_for_selector("body[data-mounted]")

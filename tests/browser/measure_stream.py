@@ -43,8 +43,8 @@ WATCH = """() => {
   }).observe(root, { subtree: true, childList: true });
   const frame = (now) => { window.frames.push(now); requestAnimationFrame(frame); };
   requestAnimationFrame(frame);
-  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((e) => e.duration)))
-    .observe({ entryTypes: ["longtask"] });
+  const tasks = (list) => window.longTasks.push(...list.getEntries().map((task) => task.duration));
+  new PerformanceObserver(tasks).observe({ entryTypes: ["longtask"] });
 }"""
 
 SCRUB = """() => {
@@ -140,9 +140,7 @@ def main() -> None:
     parser.add_argument("--lane", choices=["both", "speculative", "plain"], default="both")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
-    lanes: list[LaneName] = (
-        ["speculative", "plain"] if options.lane == "both" else [options.lane]
-    )
+    lanes: list[LaneName] = ["speculative", "plain"] if options.lane == "both" else [options.lane]
     figures = measure(options.tokens, options.rate, lanes)
     table = Table("figure", "value", title="The token stream, synthetic events")
     for name, value in figures.items():

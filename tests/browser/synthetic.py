@@ -49,12 +49,12 @@ logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").dis
 LaneName = Literal["speculative", "plain"]
 Message = dict[str, Any]
 
-WORDS = (
-    " the a of to and in that is was it for on with as at by an be this from river light stone"
-    " over under small bright slowly morning water wind green blue hills birds sang quiet road"
-    " house window long old new who what when never always almost"
-).split(" ")[1:]
-VOCABULARY = [f" {word}" for word in WORDS] + [",", ".", ".\n\n", " 🌊", " été", " 光"]
+WORDS = """
+the a of to and in that is was it for on with as at by an be this from river light stone over
+under small bright slowly morning water wind green blue hills birds sang quiet road house window
+long old new who what when never always almost
+"""
+VOCABULARY = [f" {word}" for word in WORDS.split()] + [",", ".", ".\n\n", " 🌊", " été", " 光"]
 
 Distribution = list[float]
 
@@ -239,9 +239,7 @@ def _top(distribution: Distribution, count: int = 8) -> tuple[Candidate, ...]:
     return tuple((i, VOCABULARY[i], distribution[i]) for i in best if distribution[i] > 0)
 
 
-def numbered(
-    lanes: dict[LaneName, list[Event]], *, finished: bool = True
-) -> list[Message]:
+def numbered(lanes: dict[LaneName, list[Event]], *, finished: bool = True) -> list[Message]:
     """The messages of a job whose lanes alternate by model time, as the wire has them."""
     waiting = {lane: list(events) for lane, events in lanes.items()}
     used = dict.fromkeys(lanes, 0.0)
@@ -366,7 +364,7 @@ async def _send(socket: WebSocket, job: SyntheticJob, start: int) -> None:
         if available == sent:
             await asyncio.sleep(0.004)
             continue
-        frame = []
+        frame: list[Message] = []
         for message in job.messages[sent:available]:
             if "seq" in message and message["seq"] < start:
                 continue

@@ -60,7 +60,7 @@ def test_the_text_is_read_out_now_and_then_and_the_end_is_summed_up(open_run: Op
     live = page.locator("[aria-live=polite].visually-hidden")
     expect(live).to_be_empty()
     first = messages[2]["event"]["emitted"]["text"].strip()
-    expect(live).to_contain_text(first, timeout=4000)
+    expect(live).to_contain_text(first, timeout=20_000)
     job.release_all()
     finished(page)
     expect(live).to_contain_text("Finished: the length asked for was reached. 60 tokens.")
@@ -91,7 +91,9 @@ def test_nothing_sticks_out_at_any_width(open_run: OpenRun, width: int) -> None:
     page = finished(open_run(race(RUN), width=width))
     page.wait_for_selector("[data-chart=conditional]:not([hidden])")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    lanes = [page.locator(f"[data-lane={name}]").bounding_box() for name in ("speculative", "plain")]
+    lanes = [
+        page.locator(f"[data-lane={name}]").bounding_box() for name in ("speculative", "plain")
+    ]
     assert lanes[0] is not None
     assert lanes[1] is not None
     side_by_side = lanes[0]["y"] == lanes[1]["y"]

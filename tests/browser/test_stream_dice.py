@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specviz.trace import collect
-from tests.browser.conftest import OpenRun, finished
+from tests.browser.conftest import OpenRun, drawn, finished
 from tests.browser.synthetic import SyntheticRun, numbered, race
 
 pytestmark = pytest.mark.browser
@@ -19,6 +19,12 @@ def look(page: Page, kind: str, number: int = 0) -> str:
     page.locator(f"{LANE} .token[data-kind={kind}]").nth(number).click()
     expect(page.locator(".dice")).to_be_visible()
     return page.locator(".dice-words").inner_text()
+
+
+def scrub(page: Page, moment: int) -> None:
+    """Moves the playhead without moving the focus."""
+    move = "(node, at) => { node.value = at; node.dispatchEvent(new Event('input')); }"
+    page.locator(".scrubber").evaluate(move, moment)
 
 
 @pytest.fixture
@@ -103,12 +109,7 @@ def test_a_greedy_run_speaks_of_first_choices(open_run: OpenRun) -> None:
 
 
 def test_a_copied_token_has_q_of_one(open_run: OpenRun) -> None:
-    events = [
-        event.model_copy(update={"settings": event.settings.model_copy(update={"drafter": "lookup"})})
-        if event.type == "run_started"
-        else event
-        for event in RUN.events("speculative")
-    ]
+    events = SyntheticRun(tokens=80, likeness=0.5, drafter="lookup").events("speculative")
     page = finished(open_run(numbered({"speculative": events})))
     assert "copied" in look(page, "rejected")
     assert "so q = 1" in page.locator(".dice-words").inner_text()
@@ -163,3 +164,27 @@ def test_the_card_stays_within_the_window(open_run: OpenRun) -> None:
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= 900
             page.keyboard.press("Escape")
+
+
+def test_a_proposal_that_is_not_judged_yet_gives_nothing_away(page: Page) -> None:
+    page.locator(".scrubber").fill("0")
+    for _ in range(2):
+        page.get_by_role("button", name="One step on (→)").click()
+    drawn(page)
+    first = page.locator(f"{LANE} .pass:not([hidden]) .token[data-kind=pending]").first
+    first.click()
+    expect(page.locator(".dice-words")).to_contain_text("has not judged it yet")
+    expect(page.locator(".dice .chip")).to_have_text("proposed")
+    expect(page.locator(".dice .gauge")).to_have_count(0)
+    page.keyboard.press("Escape")
+
+
+def test_a_pinned_card_follows_its_token_through_the_film(page: Page) -> None:
+    page.locator(".scrubber").fill("2")
+    drawn(page)
+    page.locator(f"{LANE} .token[data-kind=pending]:visible").first.click()
+    expect(page.locator(".dice .chip")).to_have_text("proposed")
+    scrub(page, 3)
+    expect(page.locator(".dice .chip")).not_to_have_text("proposed")
+    scrub(page, 0)
+    expect(page.locator(".dice")).to_be_hidden()

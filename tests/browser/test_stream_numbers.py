@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -112,7 +114,7 @@ def test_a_shorter_text_agrees_as_far_as_it_goes(open_run: OpenRun) -> None:
     )
 
 
-def plotted(page: Page, chart: str) -> list[dict[str, list[float]]]:
+def plotted(page: Page, chart: str) -> list[dict[str, Any]]:
     plot = f"document.querySelector('#host').shadowRoot.querySelector('[data-chart={chart}] .plot')"
     page.wait_for_function(f"{plot}.data")
     return page.evaluate(f"{plot}.data.map(({{x, y, name}}) => ({{x, y, name}}))")  # type: ignore[no-any-return]

@@ -61,7 +61,9 @@ def test_steps_show_the_proposals_then_judge_them_one_by_one(open_run: OpenRun) 
     for _ in range(cycle.tested):
         page.keyboard.press("ArrowRight")
     expect(pending).to_have_count(0)
-    expect(page.locator(f"{VISIBLE}[data-kind=resampled], {VISIBLE}[data-kind=bonus]")).to_have_count(0)
+    expect(
+        page.locator(f"{VISIBLE}[data-kind=resampled], {VISIBLE}[data-kind=bonus]")
+    ).to_have_count(0)
     page.keyboard.press("ArrowRight")
     assert position(page) == (1, 1 + len(cycle.emitted))
 
@@ -134,7 +136,9 @@ def test_a_finished_run_is_played_again_without_the_server(
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play (Space)").click()
     expect(page.locator("[data-playing=true]")).to_be_visible()
-    expect(page.get_by_role("slider")).not_to_have_value(page.get_by_role("slider").get_attribute("max") or "")
+    expect(page.get_by_role("slider")).not_to_have_value(
+        page.get_by_role("slider").get_attribute("max") or ""
+    )
     finished(page)
     assert visible_text(page, "speculative") == whole
 

@@ -13,7 +13,9 @@ KINDS = ("accepted", "rejected", "discarded", "resampled", "bonus", "target")
 
 def sources() -> str:
     return "\n".join(
-        path.read_text("utf-8") for path in sorted(FOLDER.iterdir()) if path.suffix in (".js", ".html")
+        path.read_text("utf-8")
+        for path in sorted(FOLDER.iterdir())
+        if path.suffix in (".js", ".html")
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from specviz.trace import collect
-from tests.browser.conftest import OpenRun, finished, texts
+from tests.browser.conftest import OpenRun, drawn, finished, texts
 from tests.browser.synthetic import SyntheticJob, SyntheticRun, numbered, race, with_texts
 
 pytestmark = pytest.mark.browser
@@ -28,7 +28,7 @@ def test_every_class_is_drawn_as_often_as_it_happened(open_run: OpenRun) -> None
     run = SyntheticRun(tokens=60)
     page = finished(open_run(race(run)))
     trace = collect(run.events("speculative"))
-    sources = [emitted.source for cycle in trace.cycles for emitted in cycle.emitted]
+    sources: list[str] = [emitted.source for cycle in trace.cycles for emitted in cycle.emitted]
     verdicts = [proposal.verdict for cycle in trace.cycles for proposal in cycle.proposals]
     for kind in ("accepted", "rejected", "discarded"):
         expect(page.locator(f"{SPECULATIVE}[data-kind={kind}]")).to_have_count(verdicts.count(kind))
@@ -38,7 +38,9 @@ def test_every_class_is_drawn_as_often_as_it_happened(open_run: OpenRun) -> None
     assert verdicts.count("rejected") > 0
     kinds = [
         node.get_attribute("data-kind")
-        for node in page.locator(f"{SPECULATIVE}:is([data-kind=rejected], [data-kind=resampled])").all()
+        for node in page.locator(
+            f"{SPECULATIVE}:is([data-kind=rejected], [data-kind=resampled])"
+        ).all()
     ]
     assert kinds == ["rejected", "resampled"] * verdicts.count("rejected")
 
@@ -202,6 +204,41 @@ def test_a_live_cycle_unfolds_and_settles(open_run: OpenRun) -> None:
 def test_with_reduced_motion_tokens_appear_judged(open_run: OpenRun) -> None:
     messages = numbered({"speculative": SyntheticRun(likeness=0.3).events("speculative")})
     page = finished(open_run(messages, reduced_motion=True))
+    page.locator(".scrubber").fill("3")
     current = page.locator("[data-lane=speculative] .current .word")
     expect(current.first).to_have_css("animation-name", "none")
     expect(page.locator("[data-kind=pending]")).to_have_count(0)
+
+
+def test_a_long_text_is_parted_where_lines_end_and_nothing_moves(open_run: OpenRun) -> None:
+    """The parting keeps the layout cheap; a reader must not see it."""
+    run = SyntheticRun(tokens=400)
+    page = open_run(SyntheticJob(numbered({"speculative": run.events("speculative")}), rate=400))
+    finished(page)
+    places = """() => {
+        const root = document.querySelector('#host').shadowRoot;
+        const stream = root.querySelector('[data-lane=speculative] .stream');
+        const top = stream.getBoundingClientRect().top - stream.scrollTop;
+        return [...stream.querySelectorAll('.word')].map((word) => {
+            const box = word.getClientRects()[0];
+            return [Math.round(box.left), Math.round(box.top - top)];
+        });
+    }"""
+    paragraphs = page.locator("[data-lane=speculative] .paragraph")
+    assert paragraphs.count() > 2
+    for number in range(paragraphs.count()):
+        paragraphs.nth(number).scroll_into_view_if_needed()
+    parted = page.evaluate(places)
+    button = page.get_by_role("button", name="Hide struck tokens")
+    button.click()
+    button.click()
+    drawn(page)
+    assert paragraphs.count() <= 2
+    joined = page.evaluate(places)
+    assert len(parted) == len(joined)
+    far = [
+        (before, after)
+        for before, after in zip(parted, joined, strict=True)
+        if abs(before[0] - after[0]) > 1 or abs(before[1] - after[1]) > 1
+    ]
+    assert far == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from specviz.server import shared
 from specviz.server.default_model import DefaultModel
@@ -50,3 +51,7 @@ def open_app(hub: Hub) -> Open:
         return session.run()
 
     return open_session
+
+
+def start_button(app: AppTest) -> Button:
+    return next(button for button in app.button if button.label == "Start")

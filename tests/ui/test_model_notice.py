@@ -14,6 +14,7 @@ from specviz.server import shared
 from specviz.server.default_model import DefaultModel
 from specviz.server.hub import Hub
 from tests.server.fakes import until
+from tests.ui.conftest import start_button
 
 Open = Callable[..., AppTest]
 
@@ -54,7 +55,7 @@ def fetch_button(app: AppTest) -> object:
 
 def test_the_model_is_fetched_from_the_page(open_app: Open, fetching: Fetching) -> None:
     app = open_app()
-    assert app.button(key="start").disabled
+    assert start_button(app).disabled
     fetch_button(app).click()  # type: ignore[attr-defined]
     app.run()
     assert fetching.halfway.wait(5)
@@ -64,7 +65,7 @@ def test_the_model_is_fetched_from_the_page(open_app: Open, fetching: Fetching) 
     fetching.go.set()
     assert until(lambda: shared.default_model().state.phase == "ready")
     app.run()
-    assert not app.button(key="start").disabled
+    assert not start_button(app).disabled
     assert not app.get("progress")
 
 
@@ -99,13 +100,13 @@ def test_another_model_can_be_used_without_it(open_app: Open, fetching: Fetching
     app = open_app()
     app.text_input(key="control.target").set_value("gpt2")
     app.run()
-    assert not app.button(key="start").disabled
+    assert not start_button(app).disabled
 
 
 def test_fetching_elsewhere_is_noticed(open_app: Open, fetching: Fetching) -> None:
     """`python -m specviz fetch`, while the page is open."""
     app = open_app()
-    assert app.button(key="start").disabled
+    assert start_button(app).disabled
     fetching.fetched = True
     app.run()
-    assert not app.button(key="start").disabled
+    assert not start_button(app).disabled

@@ -29,7 +29,9 @@ export function agreement({ lanes: { speculative, plain } }) {
   );
   if (parted >= 0) {
     const at = { speculative: ours[parted], plain: theirs[parted] };
-    const best = [at.plain, at.speculative].map(targetChoices).find((choices) => choices.length > 1);
+    const best = [at.plain, at.speculative]
+      .map(targetChoices)
+      .find((choices) => choices.length > 1);
     return { outcome: "parted", tokens: parted, at, best: best?.slice(0, 2) ?? [] };
   }
   return { outcome: ours.length === theirs.length ? "identical" : "prefix", tokens: shorter };

@@ -16,7 +16,11 @@ export function agreementWords({ outcome, tokens, at, best }, texts) {
     );
     if (best.length === 2) words.append(" ", bestWords(best, texts));
   } else {
-    words.append(outcome === "sampled" ? texts.say("agreement.sampled") : texts.count(`agreement.${outcome}`, tokens));
+    words.append(
+      outcome === "sampled"
+        ? texts.say("agreement.sampled")
+        : texts.count(`agreement.${outcome}`, tokens),
+    );
   }
   return words;
 }

@@ -78,5 +78,10 @@ function cell(probability, limit, side, texts) {
     probability === null
       ? texts.say("below", { value: texts.percent(limit) })
       : texts.percent(probability);
-  return element("td", { class: side }, element("span", { class: "bar-track" }, bar), element("span", { class: "bar-number" }, number));
+  return element(
+    "td",
+    { class: side },
+    element("span", { class: "bar-track" }, bar),
+    element("span", { class: "bar-number" }, number),
+  );
 }

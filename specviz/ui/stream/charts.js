@@ -68,7 +68,9 @@ export class Charts {
       const began = performance.now();
       this.draw(this.stale.shift());
       const rest = RESTRAINT * (performance.now() - began);
-      this.schedule(this.run.phase === "finished" ? 0 : Math.min(Math.max(REST, rest), LONGEST_REST));
+      this.schedule(
+        this.run.phase === "finished" ? 0 : Math.min(Math.max(REST, rest), LONGEST_REST),
+      );
     }, delay);
   }
 

@@ -38,7 +38,9 @@ export class Controls {
       playback.seek(this.scrubber.valueAsNumber);
       onChange();
     });
-    this.speed.append(...SPEEDS.map((speed) => element("option", { value: speed }, this.speedName(speed))));
+    this.speed.append(
+      ...SPEEDS.map((speed) => element("option", { value: speed }, this.speedName(speed))),
+    );
     this.speed.addEventListener("change", () => {
       playback.setSpeed(this.speed.value === LIVE ? LIVE : Number(this.speed.value));
       onChange();
@@ -73,7 +75,9 @@ export class Controls {
     const cursor = lane && cursorAt(run, playback.shown)[lane.name];
     if (!cursor) return texts.say("position.start");
     const pass = lane.passes[cursor.pass];
-    const settled = pass.pieces.filter((piece) => piece.emitted && piece.settles <= cursor.stage).length;
+    const settled = pass.pieces.filter(
+      (piece) => piece.emitted && piece.settles <= cursor.stage,
+    ).length;
     const token = pass.tokensBefore + settled;
     const cycles = lane.totals.cycles;
     const number = pass.event.type === "cycle" ? pass.event.index + 1 : 0;
@@ -85,7 +89,9 @@ export class Controls {
   }
 
   speedName(speed) {
-    return speed === LIVE ? this.texts.say("speed.live") : this.texts.say("speed.times", { times: speedNumber(speed, this.texts) });
+    return speed === LIVE
+      ? this.texts.say("speed.live")
+      : this.texts.say("speed.times", { times: speedNumber(speed, this.texts) });
   }
 
   fillHelp() {
@@ -93,7 +99,14 @@ export class Controls {
     const list = this.help.querySelector("dl");
     const entries = ["space", "arrows", "ends", "tab", "tokens", "enter", "escape", "speed"];
     for (const entry of entries) {
-      const keys = element("dt", {}, ...texts.say(`help.${entry}.keys`).split(" ").map((key) => element("kbd", {}, key)));
+      const keys = element(
+        "dt",
+        {},
+        ...texts
+          .say(`help.${entry}.keys`)
+          .split(" ")
+          .map((key) => element("kbd", {}, key)),
+      );
       list.append(element("div", {}, keys, element("dd", {}, texts.say(`help.${entry}`))));
     }
   }

@@ -2,7 +2,7 @@
 
 import { isGreedy } from "./agreement.js";
 import { gauge, pairedBars, quoted, singleBars } from "./bars.js";
-import { diceWords, toldApart } from "./dice_words.js";
+import { diceWords, pendingWords, toldApart } from "./dice_words.js";
 import { element } from "./dom.js";
 import { ownText, pairedChoices } from "./token_facts.js";
 import { cycleSummary, spokenText } from "./tokens.js";
@@ -18,11 +18,18 @@ export class Dice {
   constructor(card, texts) {
     this.card = card;
     this.texts = texts;
+    /** The node whose dice are shown, what it stands for, and how it was shown last. */
     this.token = null;
+    this.subject = null;
+    this.kind = null;
     this.pinned = false;
     /** While it closes, the focus that goes back to its token does not open it again. */
     this.isClosing = false;
-    const close = element("button", { type: "button", class: "icon close", "aria-label": texts.say("close") }, "✕");
+    const close = element(
+      "button",
+      { type: "button", class: "icon close", "aria-label": texts.say("close") },
+      "✕",
+    );
     close.addEventListener("click", () => this.close({ returnFocus: true }));
     this.body = element("div", { class: "dice-body" });
     card.append(this.body, close);
@@ -37,16 +44,31 @@ export class Dice {
    */
   open(token, facts, lane, { pinned = false } = {}) {
     this.mark(token);
+    this.subject = { facts, lane };
     this.pinned = pinned;
     this.card.classList.toggle("pinned", pinned);
-    this.body.replaceChildren(...content(facts, lane, this.texts));
     if (!this.card.matches(":popover-open")) {
       this.card.showPopover();
       addEventListener("scroll", this.reposition, { capture: true, passive: true });
       addEventListener("resize", this.reposition, { passive: true });
     }
+    this.fill();
+  }
+
+  /** Brings the card in line with its token, which may have been judged or hidden since. */
+  refresh() {
+    if (!this.token) return;
+    if (this.token.closest("[hidden]")) this.close();
+    else if (this.token.dataset.kind !== this.kind) this.fill();
+  }
+
+  fill() {
+    const { facts, lane } = this.subject;
+    this.kind = this.token.dataset.kind;
+    const parts = this.kind === "pending" ? undecided : decided;
+    this.body.replaceChildren(...parts(facts, lane, this.texts));
     this.card.scrollTop = 0;
-    place(this.card, token);
+    place(this.card, this.token);
   }
 
   close({ returnFocus = false } = {}) {
@@ -73,15 +95,31 @@ export class Dice {
   }
 }
 
-function content(facts, lane, texts) {
-  const story = [heading(facts, lane, texts), words(facts, lane, texts)];
+/** What there is to say of a token that was judged. */
+function decided(facts, lane, texts) {
   const { piece } = facts;
+  const story = [heading(facts, piece.kind, texts), words(diceWords(facts, lane, texts), texts)];
   if (piece.proposal && piece.kind !== "discarded" && !isGreedy(lane)) {
     const { accept_probability, u } = piece.proposal;
     story.push(gauge(piece.proposal, toldApart(u ?? 0, accept_probability, texts), texts));
   }
-  const bars = [comparison(facts, lane, texts), drawn(facts, lane, texts)].filter(Boolean);
-  return [element("div", { class: "dice-story" }, ...story), element("div", { class: "dice-bars" }, ...bars)];
+  return columns(story, [comparison(facts, lane, texts), drawn(facts, lane, texts)]);
+}
+
+/** A proposal at a moment when the target has not judged it yet. */
+function undecided(facts, lane, texts) {
+  const { proposal } = facts.piece;
+  const story = [heading(facts, "pending", texts), words(pendingWords(facts.piece, texts), texts)];
+  if (!proposal.q_top.length) return columns(story, []);
+  const caption = texts.say("bars.drafter.caption");
+  return columns(story, [singleBars(proposal.q_top, proposal.token, "of-drafter", caption, texts)]);
+}
+
+function columns(story, bars) {
+  return [
+    element("div", { class: "dice-story" }, ...story),
+    element("div", { class: "dice-bars" }, ...bars.filter(Boolean)),
+  ];
 }
 
 /** p against q, where something had been proposed and both were recorded. */
@@ -102,23 +140,34 @@ function drawn({ piece, pass }, lane, texts) {
   const candidates = emitted?.top.slice(0, replaces ? RESIDUAL_ROWS : undefined) ?? [];
   if (!candidates.length) return null;
   const caption = texts.say(replaces ? "bars.residual" : "bars.target.caption");
-  return singleBars(candidates, emitted.token, replaces ? "of-residual" : "of-target", caption, texts);
+  return singleBars(
+    candidates,
+    emitted.token,
+    replaces ? "of-residual" : "of-target",
+    caption,
+    texts,
+  );
 }
 
-function heading({ piece, pass }, lane, texts) {
-  const kind = element("span", { class: "chip", "data-kind": piece.kind }, texts.say(`kind.${piece.kind}`));
+function heading({ piece, pass }, kind, texts) {
+  const chip = element("span", { class: "chip", "data-kind": kind }, texts.say(`kind.${kind}`));
   const where = [];
   if (piece.slot !== null) {
     where.push(
-      texts.say("dice.slot", { slot: texts.number(piece.slot + 1), of: texts.number(pass.event.drafted) }),
+      texts.say("dice.slot", {
+        slot: texts.number(piece.slot + 1),
+        of: texts.number(pass.event.drafted),
+      }),
     );
   }
-  if (piece.position !== null) where.push(texts.say("dice.position", { number: texts.number(piece.position + 1) }));
-  where.push(pass.event.type === "prefilled" ? texts.say("dice.prompt") : cycleSummary(pass, texts));
+  if (piece.position !== null && kind !== "pending")
+    where.push(texts.say("dice.position", { number: texts.number(piece.position + 1) }));
+  if (pass.event.type === "prefilled") where.push(texts.say("dice.prompt"));
+  else if (kind !== "pending") where.push(cycleSummary(pass, texts));
   return element(
     "header",
     {},
-    element("p", { class: "dice-title" }, kind, quoted(spokenOrOwn(piece, texts))),
+    element("p", { class: "dice-title" }, chip, quoted(spokenOrOwn(piece, texts))),
     element("p", { class: "dice-where" }, where.join(" · ")),
   );
 }
@@ -128,9 +177,9 @@ function spokenOrOwn(piece, texts) {
   return text.trim() === "" ? spokenText(text, texts) : text;
 }
 
-function words(facts, lane, texts) {
+function words(sentences, texts) {
   const paragraph = element("p", { class: "dice-words" });
-  for (const [key, values] of diceWords(facts, lane, texts)) {
+  for (const [key, values] of sentences) {
     const filled = Object.entries(values).map(([name, value]) => [name, asNode(value)]);
     paragraph.append(texts.nodes(key, Object.fromEntries(filled)), " ");
   }

@@ -27,6 +27,12 @@ export function diceWords({ piece, pass }, lane, texts) {
   return [opinionWords(proposal, lane, opinion, texts), dieWords(proposal, texts), ...replaced];
 }
 
+/** What there is to say before the target has judged. */
+export function pendingWords(piece, texts) {
+  const values = { token: { token: ownText(piece) }, q: texts.percent(piece.proposal.q) };
+  return [["words.pending", values]];
+}
+
 /** The two numbers with as many digits as it takes to tell them, and the first and 1, apart. */
 export function toldApart(first, second, texts) {
   for (let digits = 2; digits < 8; digits += 1) {

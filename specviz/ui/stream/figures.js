@@ -134,12 +134,18 @@ function histogram(run, theme, texts) {
   ];
   const layout = frame(theme, {
     bargap: 0.25,
-    xaxis: { title: { text: texts.say("chart.histogram.x") }, dtick: Math.ceil(counts.length / 12), showgrid: false },
+    xaxis: {
+      title: { text: texts.say("chart.histogram.x") },
+      dtick: Math.ceil(counts.length / 12),
+      showgrid: false,
+    },
     yaxis: { rangemode: "tozero", nticks: 5 },
   });
   const summary = texts.say("chart.histogram.summary", {
     tau: texts.number(meanAcceptanceLength(lane), 2),
-    counts: counts.map((count, length) => `${texts.number(length)}: ${texts.number(count)}`).join(", "),
+    counts: counts
+      .map((count, length) => `${texts.number(length)}: ${texts.number(count)}`)
+      .join(", "),
   });
   return { data, layout, summary };
 }
@@ -170,7 +176,12 @@ function conditional(run, theme, texts) {
     },
   ];
   const layout = frame(theme, {
-    xaxis: { title: { text: texts.say("chart.conditional.x") }, dtick: Math.ceil(positions.length / 12), range: [0.5, positions.length + 0.5], showgrid: false },
+    xaxis: {
+      title: { text: texts.say("chart.conditional.x") },
+      dtick: Math.ceil(positions.length / 12),
+      range: [0.5, positions.length + 0.5],
+      showgrid: false,
+    },
     yaxis: { range: [0, 1.02], tickformat: ".0%", nticks: 5 },
   });
   const summary = positions.map(({ rate, tested }, index) =>
@@ -214,7 +225,11 @@ function frame(theme, { xaxis, yaxis, margin, ...rest }) {
     showlegend: false,
     hoverlabel: { font: { family: theme.font, size: 12 } },
     dragmode: false,
-    xaxis: { ...axis, ...xaxis, title: { ...xaxis.title, font: { color: theme.muted, size: 12 }, standoff: 8 } },
+    xaxis: {
+      ...axis,
+      ...xaxis,
+      title: { ...xaxis.title, font: { color: theme.muted, size: 12 }, standoff: 8 },
+    },
     yaxis: { ...axis, ...yaxis },
     ...rest,
   };

@@ -29,7 +29,11 @@ export class Headline {
     const { texts } = this;
     const { speculative, plain } = run.lanes;
     const speedup = measuredSpeedup(run);
-    this.show("speedup", speculative && plain, speedup && texts.say("speed.times", { times: texts.number(speedup, 2) }));
+    this.show(
+      "speedup",
+      speculative && plain,
+      speedup && texts.say("speed.times", { times: texts.number(speedup, 2) }),
+    );
     setText(this.numbers.get("speedup").note, speedup ? this.verdict(speedup, speculative) : "");
     this.show("speculative", speculative, this.rate(speculative));
     this.show("plain", plain, this.rate(plain));

@@ -18,6 +18,7 @@ import { markTheme, readTheme, watchTheme } from "./theme.js";
 import { TokenFocus } from "./token_focus.js";
 import { LaneTokens } from "./tokens.js";
 import { Transport } from "./transport.js";
+import { visible } from "./visible_text.js";
 
 /** Numbers that change faster than this cannot be read, in milliseconds. */
 const READABLE = 200;
@@ -54,7 +55,10 @@ export class Instrument {
     writeStaticTexts(root, texts);
     const part = (selector) => root.querySelector(selector);
     const redraw = () => this.requestFrame();
-    this.status = new Status(root, texts, { stop: () => this.transport.stop(), retry: () => this.transport.retry() });
+    this.status = new Status(root, texts, {
+      stop: () => this.transport.stop(),
+      retry: () => this.transport.retry(),
+    });
     this.headline = new Headline(part(".headline"), texts);
     this.controls = new Controls(root, texts, this.playback, redraw);
     this.legend = new Legend(root, texts, () => this.onReflow());
@@ -84,7 +88,8 @@ export class Instrument {
   take(messages) {
     for (const message of messages) {
       if (receive(this.run, message) === "gap") return false;
-      if (message.lane && message.lane === mainLane(this.run)?.name) this.announcer.add(textOf(message.event));
+      if (message.lane && message.lane === mainLane(this.run)?.name)
+        this.announcer.add(visible(textOf(message.event)));
     }
     this.requestFrame();
     if (this.run.phase === "finished" && !this.finished) this.finish();
@@ -128,6 +133,7 @@ export class Instrument {
     this.drawTokens();
     this.controls.update(this.run);
     this.status.update(this.run, this.line);
+    this.dice.refresh();
     const late = this.drawNumbers(now);
     // Reads the layout, so it comes after all that changes it.
     for (const { tokens } of this.lanes) tokens.follow();

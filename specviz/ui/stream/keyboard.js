@@ -14,7 +14,9 @@ export function listenToKeys(root, { controls, dice, focuses }) {
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches(TYPING)) return;
     const taken =
-      escape(event, controls, dice) || focuses.some((focus) => focus.onKey(event)) || transport(event, controls);
+      escape(event, controls, dice) ||
+      focuses.some((focus) => focus.onKey(event)) ||
+      transport(event, controls);
     if (taken) event.preventDefault();
   });
 }

@@ -14,7 +14,11 @@ export class Legend {
     this.texts = texts;
     this.counts = new Map();
     const entries = KINDS.map((kind) => this.entry(root, kind));
-    const struck = element("button", { type: "button", class: "button struck", "aria-pressed": "false" }, texts.say("struck.hide"));
+    const struck = element(
+      "button",
+      { type: "button", class: "button struck", "aria-pressed": "false" },
+      texts.say("struck.hide"),
+    );
     struck.addEventListener("click", () => {
       const hidden = root.classList.toggle("hide-struck");
       struck.setAttribute("aria-pressed", hidden);
@@ -36,7 +40,12 @@ export class Legend {
     this.counts.set(kind, count);
     const word = element("span", { class: "word" }, this.texts.say(`kind.${kind}`));
     const sample = element("span", { class: "token", "data-kind": kind }, word);
-    const button = element("button", { type: "button", class: "legend-entry", "aria-pressed": "true" }, sample, count);
+    const button = element(
+      "button",
+      { type: "button", class: "legend-entry", "aria-pressed": "true" },
+      sample,
+      count,
+    );
     button.addEventListener("click", () => {
       const dimmed = root.classList.toggle(`dim-${kind}`);
       button.setAttribute("aria-pressed", !dimmed);

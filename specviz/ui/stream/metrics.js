@@ -59,5 +59,8 @@ export function wilson(successes, trials) {
 /** Seconds a token, by what they went into. */
 export function ledger(lane) {
   const { emitted, seconds } = lane.totals;
-  return Object.entries(seconds).map(([part, sum]) => ({ part, seconds: emitted ? sum / emitted : 0 }));
+  return Object.entries(seconds).map(([part, sum]) => ({
+    part,
+    seconds: emitted ? sum / emitted : 0,
+  }));
 }

@@ -32,7 +32,9 @@ export class Paragraphs {
     if (this.last.childElementCount < this.due) return;
     this.due += PATIENCE;
     const passes = [...this.last.children];
-    const first = passes.findLastIndex((pass, index) => index > 0 && beginsALine(pass, passes[index - 1]));
+    const first = passes.findLastIndex(
+      (pass, index) => index > 0 && beginsALine(pass, passes[index - 1]),
+    );
     if (first < 0) return;
     this.begin();
     this.last.append(...passes.slice(first));

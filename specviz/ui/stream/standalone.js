@@ -15,7 +15,10 @@ export async function mountOn(host, data, setStateValue = () => {}) {
   const parts = await (await asset("parts.json")).json();
   const [html, ...css] = await Promise.all([parts.html, ...parts.css].map(text));
   const parentElement = host.attachShadow({ mode: "open" });
-  parentElement.append(document.createRange().createContextualFragment(html), style(css.join("\n")));
+  parentElement.append(
+    document.createRange().createContextualFragment(html),
+    style(css.join("\n")),
+  );
   return mount({ data, parentElement, setStateValue });
 }
 

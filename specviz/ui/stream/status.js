@@ -58,7 +58,8 @@ export class Status {
   explain(phase, run) {
     if (run.failure) return run.failure;
     if (phase === "gone") return this.texts.say(run.next ? "notice.gone.kept" : "notice.gone");
-    if (phase === "unknown") return this.texts.say(run.next ? "notice.unknown.kept" : "notice.unknown");
+    if (phase === "unknown")
+      return this.texts.say(run.next ? "notice.unknown.kept" : "notice.unknown");
     return "";
   }
 }

@@ -43,7 +43,9 @@ export class Texts {
   }
 
   number(value, digits = 0) {
-    return this.format({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+    return this.format({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(
+      value,
+    );
   }
 
   /** A length of time in milliseconds, from seconds. */
@@ -57,7 +59,8 @@ export class Texts {
     const write = (share, digits) =>
       this.format({ style: "percent", maximumSignificantDigits: digits }).format(share);
     if (value > 0 && value < SMALLEST) return this.say("below", { value: write(SMALLEST, 2) });
-    if (value < 1 && value > 1 - SMALLEST) return this.say("above", { value: write(1 - SMALLEST, 4) });
+    if (value < 1 && value > 1 - SMALLEST)
+      return this.say("above", { value: write(1 - SMALLEST, 4) });
     return write(value, value < 0.99 ? 2 : 4);
   }
 

@@ -34,7 +34,8 @@ export class TokenFocus {
     if (!token) return false;
     if (event.key === "Enter") this.look(token, { pinned: true });
     else if (event.key in STEPS) this.focusNeighbour(token, STEPS[event.key]);
-    else if (event.key === "ArrowUp" || event.key === "ArrowDown") this.focusCycle(token, event.key);
+    else if (event.key === "ArrowUp" || event.key === "ArrowDown")
+      this.focusCycle(token, event.key);
     else if (event.key === "Home") this.focus(this.tokens.visibleTokens()[0]);
     else if (event.key === "End") this.focus(this.tokens.visibleTokens().at(-1));
     else return false;
@@ -52,7 +53,10 @@ export class TokenFocus {
     const others =
       key === "ArrowDown"
         ? all.slice(all.indexOf(token)).filter((other) => other.parentElement !== pass)
-        : all.slice(0, all.indexOf(token)).filter((other) => other.parentElement !== pass).reverse();
+        : all
+            .slice(0, all.indexOf(token))
+            .filter((other) => other.parentElement !== pass)
+            .reverse();
     const target = others[0]?.parentElement;
     this.focus(all.find((other) => other.parentElement === target));
   }

@@ -79,7 +79,9 @@ export class LaneTokens {
 
   /** The nodes of the tokens that can be seen. */
   visibleTokens() {
-    return [...this.container.querySelectorAll(".token")].filter((node) => node.getClientRects().length);
+    return [...this.container.querySelectorAll(".token")].filter(
+      (node) => node.getClientRects().length,
+    );
   }
 
   showPass(lane, number, stage = Infinity) {
@@ -106,7 +108,12 @@ export class LaneTokens {
 
   tokenNode(piece, pass) {
     const label = tokenLabel(piece, this.texts);
-    const node = element("span", { class: "token", role: "button", tabindex: -1, "aria-label": label });
+    const node = element("span", {
+      class: "token",
+      role: "button",
+      tabindex: -1,
+      "aria-label": label,
+    });
     // The space before a word is not underlined or struck, and may end a line unseen.
     const [, space, word] = /^( *)([^]*)$/.exec(shownText(piece));
     const marked = withLineBreaks(word || space, piece.emitted ? "\n" : "");
@@ -137,10 +144,17 @@ export function spokenText(text, texts) {
 }
 
 function tokenLabel(piece, texts) {
-  const values = { token: spokenText(ownText(piece), texts), kind: texts.say(`kind.${piece.kind}`) };
+  const values = {
+    token: spokenText(ownText(piece), texts),
+    kind: texts.say(`kind.${piece.kind}`),
+  };
   if (piece.proposal) {
     const { p, q } = piece.proposal;
-    return texts.say("token.label.proposed", { ...values, p: texts.percent(p), q: texts.percent(q) });
+    return texts.say("token.label.proposed", {
+      ...values,
+      p: texts.percent(p),
+      q: texts.percent(q),
+    });
   }
   const { probability } = piece.emitted;
   if (probability === null) return texts.say("token.label.plain", values);

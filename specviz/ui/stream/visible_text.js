@@ -2,7 +2,8 @@
 
 const SYMBOLS_BELOW_SPACE = 0x2400;
 const DELETE = 0x7f;
-const NEVER_SHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+const NEVER_SHOWN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /** Stands for a character that is still open: its last bytes come with a later token. */
 export const OPEN_CHARACTER = "◌";

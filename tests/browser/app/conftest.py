@@ -111,9 +111,11 @@ def open_app(browser: Browser) -> Iterator[OpenApp]:
             )
         page.on(
             "request",
-            lambda request: complaints.append(request.url)
-            if urlsplit(request.url).hostname not in {"127.0.0.1", "", None}
-            else None,
+            lambda request: (
+                complaints.append(request.url)
+                if urlsplit(request.url).hostname not in {"127.0.0.1", "", None}
+                else None
+            ),
         )
         page.goto(f"{app.url}{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=LONG)

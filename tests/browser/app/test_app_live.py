@@ -70,9 +70,7 @@ def test_stop_ends_the_run_and_another_can_start(app: RunningApp, open_app: Open
     phase(page, "running")
 
 
-def test_start_pressed_twice_quickly_starts_one_run(
-    app: RunningApp, open_app: OpenApp
-) -> None:
+def test_start_pressed_twice_quickly_starts_one_run(app: RunningApp, open_app: OpenApp) -> None:
     """Case 24."""
     page = open_app(app)
     before = set(app.log.parent.joinpath("runs").glob("*"))
@@ -206,7 +204,9 @@ def test_an_unknown_address_is_told(app: RunningApp, open_app: OpenApp) -> None:
 @pytest.mark.parametrize("path", ["/replay", "/"])
 def test_hostile_prompts_are_text(app: RunningApp, open_app: OpenApp, path: str) -> None:
     """Case 23."""
-    hostile = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'> $x$ **b** \u202e"
+    hostile = (
+        "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'> $x$ **b** \u202e"
+    )
     page = open_app(app)
     page.get_by_role("textbox", name="Prompt", exact=True).fill(hostile)
     page.get_by_role("textbox", name="Prompt", exact=True).press("Control+Enter")
@@ -218,9 +218,7 @@ def test_hostile_prompts_are_text(app: RunningApp, open_app: OpenApp, path: str)
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_trace_is_saved_and_replayed(
-    app: RunningApp, open_app: OpenApp, tmp_path: Path
-) -> None:
+def test_a_trace_is_saved_and_replayed(app: RunningApp, open_app: OpenApp, tmp_path: Path) -> None:
     page = open_app(app)
     start(page, tokens=50)
     phase(page, "finished")

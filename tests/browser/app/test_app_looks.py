@@ -46,15 +46,11 @@ def test_nothing_sticks_out_sideways(
     if path == "/":
         start(page)
         phase(page, "finished")
-    wide = page.evaluate(
-        "document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth"
-    )
+    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
     assert wide <= 0
 
 
-def test_the_settings_are_in_reach_on_a_narrow_screen(
-    app: RunningApp, open_app: OpenApp
-) -> None:
+def test_the_settings_are_in_reach_on_a_narrow_screen(app: RunningApp, open_app: OpenApp) -> None:
     page = open_app(app, width=390)
     expect(page.get_by_text("lookup, γ = 4 · greedy · up to 128 tokens")).to_be_visible()
     page.locator("[data-testid=stExpandSidebarButton]").click()

@@ -61,9 +61,7 @@ def test_stop_ends_a_real_run(real_app: RunningApp, open_app: OpenApp) -> None:
     ready(page)
 
 
-def test_a_model_that_is_not_there_is_one_sentence(
-    real_app: RunningApp, open_app: OpenApp
-) -> None:
+def test_a_model_that_is_not_there_is_one_sentence(real_app: RunningApp, open_app: OpenApp) -> None:
     page = open_app(real_app)
     page.get_by_text("Model and more").click()
     field = page.get_by_role("textbox", name="Model", exact=True)
