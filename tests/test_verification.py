@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from specviz.sampling import one_hot
+from specviz.sampling import draw, one_hot
 from specviz.verification import accept_probability, residual, verify
 
 
@@ -106,3 +106,23 @@ def test_a_copied_proposal_is_distributed_as_p() -> None:
     q = one_hot(torch.tensor(1), 3).double()
     assert residual(p, q).tolist() == pytest.approx([0.625, 0.0, 0.375])
     assert torch.allclose(output_of_one_position(p, q), p)
+
+
+@pytest.mark.parametrize(("keeps_the_token", "expected"), [(True, 0.5), (False, 0.55)])
+def test_a_draft_cut_by_the_value_just_drawn_keeps_that_token(
+    keeps_the_token: bool, expected: float
+) -> None:
+    """Case 5: p = (.5, .5), q = (.9, .1), cut at q < .5; dropping what was drawn gives .55."""
+    rows = 200_000
+    generator = torch.Generator().manual_seed(0)
+    p = torch.tensor([0.5, 0.5]).expand(rows, 2, 2)
+    q = torch.tensor([0.9, 0.1]).expand(rows, 1, 2)
+    x = draw(q, generator)
+    u = torch.rand(rows, 1, generator=generator)
+    verdict = verify(p, q, x, u, generator)
+    first = torch.where(verdict.accepted == 1, x[:, 0], verdict.token)
+    if not keeps_the_token:
+        cut = x[:, 0] == 1
+        first = torch.where(cut, draw(p[:, 0], generator), first)
+    share = float((first == 0).double().mean())
+    assert share == pytest.approx(expected, abs=4 * (0.25 / rows) ** 0.5)

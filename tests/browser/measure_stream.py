@@ -27,6 +27,8 @@ WATCH = """() => {
   window.longTasks = [];
   const channel = new MessageChannel();
   let waiting = [];
+  const known = new WeakSet();
+  const isNew = (node) => node.classList?.contains("pass") && !known.has(node) && known.add(node);
   // A message posted in a frame's callbacks is handled after that frame's paint.
   channel.port1.onmessage = () => {
     const now = performance.timeOrigin + performance.now();
@@ -38,7 +40,7 @@ WATCH = """() => {
   };
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes)
-      waiting.push(...[...addedNodes].filter((node) => node.classList?.contains("pass")));
+      waiting.push(...[...addedNodes].filter(isNew));
     if (waiting.length) channel.port2.postMessage(null);
   }).observe(root, { subtree: true, childList: true });
   const frame = (now) => { window.frames.push(now); requestAnimationFrame(frame); };

@@ -8,9 +8,9 @@
 import { element } from "./dom.js";
 
 /** A paragraph of more passes than this is parted as soon as one of them begins a line. */
-const LONG = 48;
+const LONG = 24;
 /** It is tried again after so many more. */
-const PATIENCE = 8;
+const PATIENCE = 4;
 
 export class Paragraphs {
   /** @param {HTMLElement} container */
