@@ -20,7 +20,8 @@ import { LaneTokens } from "./tokens.js";
 import { Transport } from "./transport.js";
 import { visible } from "./visible_text.js";
 
-/** Numbers that change faster than this cannot be read, in milliseconds. */
+/** What moves, and numbers, in milliseconds: more often than this nobody would see. */
+const NOTICEABLE = 80;
 const READABLE = 200;
 
 export class Instrument {
@@ -38,7 +39,12 @@ export class Instrument {
     const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.playback = new Playback(this.run, { reducedMotion });
     this.frame = null;
+    this.timer = null;
+    this.finished = false;
+    /** When the controls and the numbers may be drawn again, and what they count already. */
+    this.controlsDue = 0;
     this.numbersDue = 0;
+    this.counted = null;
     this.build();
     this.refreshTheme();
     this.stopWatching = watchTheme(() => this.refreshTheme());
@@ -131,13 +137,28 @@ export class Instrument {
   draw(now) {
     this.playback.advance(now);
     this.drawTokens();
-    this.controls.update(this.run);
-    this.status.update(this.run, this.line);
     this.dice.refresh();
-    const late = this.drawNumbers(now);
+    this.status.update(this.run, this.line);
+    this.drawControls(now);
+    this.drawNumbers(now);
     // Reads the layout, so it comes after all that changes it.
     for (const { tokens } of this.lanes) tokens.follow();
-    if (this.playback.isMoving || late) this.requestFrame();
+    if (this.playback.isMoving) this.requestFrame();
+  }
+
+  /** Draws again in a moment, for what was left out because it had just been drawn. */
+  requestLater() {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.requestFrame();
+    }, READABLE);
+  }
+
+  /** Draws where the playhead is: at once if the reader moved it. */
+  drawControls(now) {
+    if (this.playback.playing && now < this.controlsDue) return this.requestLater();
+    this.controlsDue = now + NOTICEABLE;
+    return this.controls.update(this.run);
   }
 
   drawTokens() {
@@ -152,17 +173,16 @@ export class Instrument {
     }
   }
 
-  /** Draws what counts, unless it was drawn a moment ago. @returns whether it is still to do */
+  /** Draws what counts, if there is anything new to count. */
   drawNumbers(now) {
-    if (this.drawn === this.run.next) return false;
-    if (now < this.numbersDue) return true;
+    if (this.counted === this.run.next) return undefined;
+    if (now < this.numbersDue) return this.requestLater();
     this.numbersDue = now + READABLE;
-    this.drawn = this.run.next;
+    this.counted = this.run.next;
     this.headline.update(this.run);
     this.legend.update(Object.values(this.run.lanes));
     this.charts.refresh(this.run);
-    this.drawAgreement();
-    return false;
+    return this.drawAgreement();
   }
 
   drawAgreement() {
@@ -192,7 +212,8 @@ export class Instrument {
     this.charts.close();
     this.announcer.close();
     this.stopWatching();
-    if (this.frame) cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
+    cancelAnimationFrame(this.frame);
   }
 }
 
