@@ -21,50 +21,42 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "rewrite": Preset(
-        """Rewrite this text. Replace "Anna" with "Maria" and "Oslo" with "Lisbon". \
-Change nothing else.
+        """Rewrite this text. Replace "Anna" with "Maria". Change nothing else.
 
 Anna moved to Oslo in the spring, when the trams still ran half empty in the morning. She \
 rented a small room above a bakery and worked at the harbour office, where she wrote down the \
 names of the ships that came in and the hours at which they left. On Sundays she walked along \
 the water to the old lighthouse, bought a cup of coffee from the keeper, and read the \
-newspaper from the first page to the last. After a year Anna knew every street in Oslo, and \
-every ship by its sound."""
+newspaper from the first page to the last. After a year Anna knew every ship by its sound, \
+and the keeper called Anna his best customer."""
     ),
-    "extract": Preset(
-        """Copy every line that is about fruit. Copy nothing else.
+    "correct": Preset(
+        """Correct the spelling mistakes in this text.
 
-12 crates of apples from the orchard at Brook Lane, paid in cash
-3 hammers and a box of nails from the shop in Mill Street
-40 kilograms of pears from the orchard at Brook Lane, to be paid in June
-2 ladders and a roll of wire from the shop in Mill Street
-25 boxes of plums from the market at Stone Bridge, paid by cheque"""
+Yesterday we went to the libary to return three books. The door was closd, so we walked to \
+the park and sat on a bench. Two childen were flying a red kite, and an old man was feeding \
+the ducks. When it began to rain we ran home and made a large pot of tea."""
     ),
     "code": Preset(
-        """Rename the variable "data" to "prices" in this code. Print the whole code again.
+        """Rename the function "average" to "mean" and print the code again.
 
-def average(data):
-    if len(data) == 0:
+def average(values):
+    if len(values) == 0:
         return 0
     total = 0
-    for value in data:
+    for value in values:
         total = total + value
-    return total / len(data)
-
-def highest(data):
-    best = data[0]
-    for value in data:
-        if value > best:
-            best = value
-    return best"""
+    return total / len(values)"""
     ),
-    "list": Preset(
-        "List the days of the week, and for each one write a sentence about the weather."
+    "list": Preset("List the planets of the solar system, and say one thing about each of them."),
+    "explain": Preset(
+        "Why does the Moon always show us the same side? Explain it in simple words."
     ),
-    "explain": Preset("Why does the Moon show us always the same side? Explain it to a child."),
     "story": Preset("Write a story about a lighthouse keeper who finds a letter in a bottle."),
     "continue": Preset(
-        "The night train left the station eleven minutes late, and nobody on board knew yet that",
+        """Country: France. Capital: Paris. Language: French.
+Country: Italy. Capital: Rome. Language: Italian.
+Country: Spain. Capital: Madrid. Language:""",
         raw=True,
     ),
 }
@@ -74,10 +66,10 @@ def preset_name(key: str) -> str:
     """What a preset is called, for the reader."""
     return {
         "rewrite": _("Rewrite a text"),
-        "extract": _("Pick out lines"),
+        "correct": _("Correct a text"),
         "code": _("Edit code"),
         "list": _("Make a list"),
         "explain": _("Explain"),
         "story": _("Tell a story"),
-        "continue": _("Continue a text"),
+        "continue": _("Continue a pattern"),
     }[key]

@@ -33,6 +33,7 @@ def _frame() -> dict[str, str]:
         "milliseconds": _("{value}\u00a0ms"),
         "below": _("<{value}"),
         "above": _(">{value}"),
+        "at_most": _("≤{value}"),
         "lane.speculative": _("Speculative"),
         "lane.plain": _("Plain"),
         "lane.speculative.tokens": _("Tokens of speculative decoding"),
@@ -173,8 +174,9 @@ def _numbers() -> dict[str, str]:
         ),
         "speedup.faster": _("faster than plain decoding"),
         "speedup.slower": _(
-            "slower than plain decoding: drafting takes {drafting} of the time, and {acceptance}"
-            " of the proposals are kept"
+            "slower than plain decoding: a cycle gives {tau} tokens but takes {cost} times as long"
+            " as a plain pass ({drafting} of it is drafting); {acceptance} of the proposals are"
+            " kept"
         ),
     }
 

@@ -115,6 +115,17 @@ def test_a_copied_token_has_q_of_one(open_run: OpenRun) -> None:
     assert "so q = 1" in page.locator(".dice-words").inner_text()
 
 
+def test_what_a_list_leaves_out_is_at_most_what_it_leaves_over(page: Page) -> None:
+    outside = page.evaluate(
+        """async () => {
+            const { mostOutside } = await import("/api/assets/stream/token_facts.js");
+            const a = [1, "a", 0.6];
+            return [[[1, "a", 1]], [a, [2, "b", 0.1]], [a, [2, "b", 0.3]], []].map(mostOutside);
+        }"""
+    )
+    assert outside == pytest.approx([0, 0.1, 0.1, 1])
+
+
 def test_hover_shows_and_leaving_hides(page: Page) -> None:
     page.locator(f"{LANE} .token[data-kind=rejected]").last.hover()
     expect(page.locator(".dice")).to_be_visible()

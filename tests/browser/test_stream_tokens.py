@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from specviz.events import Cycle
 from specviz.trace import collect
 from tests.browser.conftest import OpenRun, drawn, finished, texts
 from tests.browser.synthetic import SyntheticJob, SyntheticRun, numbered, race, with_texts
@@ -103,6 +104,20 @@ def test_a_character_split_over_tokens_appears_once(open_run: OpenRun) -> None:
     box = open_part.bounding_box()
     assert box is not None
     assert box["width"] > 4
+
+
+def test_the_token_that_ended_the_text_is_marked(open_run: OpenRun) -> None:
+    """9: it is a token, it has no text, and it is not half a character."""
+    events = SyntheticRun(tokens=12, reason="end_of_text").events("plain")
+    last = events[-2]
+    assert isinstance(last, Cycle)
+    end = last.emitted[0].model_copy(update={"text": ""})
+    events[-2] = last.model_copy(update={"emitted": (end,)})
+    page = finished(open_run(numbered({"plain": events})))
+    marks = page.locator(".stream .word").evaluate_all(
+        "words => words.map((word) => getComputedStyle(word, '::after').content)"
+    )
+    assert [mark for mark in marks if mark != "none"] == ['"■" / ""']
 
 
 def _split_character() -> list[dict[str, object]]:

@@ -1,6 +1,7 @@
 /** Probabilities as bars, in tables that read well without them. */
 
 import { element } from "./dom.js";
+import { mostOutside, pairedChoices } from "./token_facts.js";
 import { visibleToken } from "./visible_text.js";
 
 /** A token in quotation marks, kept apart from the direction of the text around it. */
@@ -9,10 +10,12 @@ export function quoted(text) {
 }
 
 /**
- * @param {{token: number, text: string, p: number | null, q: number | null}[]} rows
- * @param {number} own the token that is looked at
+ * The target's and the drafter's probabilities side by side.
+ * @param {object} proposal
+ * @param {boolean} greedy
+ * @param {import("./texts.js").Texts} texts
  */
-export function pairedBars(rows, own, texts) {
+export function pairedBars(proposal, greedy, texts) {
   const head = element(
     "tr",
     {},
@@ -20,12 +23,11 @@ export function pairedBars(rows, own, texts) {
     element("th", { scope: "col", class: "of-target" }, texts.say("bars.target")),
     element("th", { scope: "col", class: "of-drafter" }, texts.say("bars.drafter")),
   );
-  const smallest = (side) => Math.min(...rows.map((row) => row[side] ?? 1));
-  const limits = { p: smallest("p"), q: smallest("q") };
-  const body = rows.map(({ token, text, p, q }) =>
-    row(text, token === own, [
-      cell(p, limits.p, "of-target", texts),
-      cell(q, limits.q, "of-drafter", texts),
+  const most = { p: mostOutside(proposal.p_top), q: mostOutside(proposal.q_top) };
+  const body = pairedChoices(proposal, greedy).map(({ token, text, p, q }) =>
+    row(text, token === proposal.token, [
+      cell(p, most.p, "of-target", texts),
+      cell(q, most.q, "of-drafter", texts),
     ]),
   );
   return table(texts.say("bars.caption"), head, body);
@@ -70,18 +72,15 @@ function row(text, isOwn, cells) {
   return element("tr", { class: isOwn ? "own" : null }, name, ...cells);
 }
 
-/** A probability that was not recorded is below all that were. */
-function cell(probability, limit, side, texts) {
+/** A probability that was not recorded is at most what the list leaves to others. */
+function cell(probability, most, side, texts) {
   const bar = element("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--share", probability ?? 0);
-  const number =
-    probability === null
-      ? texts.say("below", { value: texts.percent(limit) })
-      : texts.percent(probability);
+  const written = probability === null ? texts.atMost(most) : texts.percent(probability);
   return element(
     "td",
     { class: side },
     element("span", { class: "bar-track" }, bar),
-    element("span", { class: "bar-number" }, number),
+    element("span", { class: "bar-number" }, written),
   );
 }

@@ -4,7 +4,7 @@ import { isGreedy } from "./agreement.js";
 import { gauge, pairedBars, quoted, singleBars } from "./bars.js";
 import { diceWords, pendingWords, toldApart } from "./dice_words.js";
 import { element } from "./dom.js";
-import { ownText, pairedChoices } from "./token_facts.js";
+import { ownText } from "./token_facts.js";
 import { cycleSummary, spokenText } from "./tokens.js";
 
 const GAP = 8;
@@ -127,7 +127,7 @@ function comparison({ piece, pass }, lane, texts) {
   const rejected = pass.pieces.find(({ kind }) => kind === "rejected")?.proposal;
   const compared = piece.proposal ?? (piece.kind === "resampled" ? rejected : null);
   if (!compared || compared.p_top.length + compared.q_top.length === 0) return null;
-  return pairedBars(pairedChoices(compared, isGreedy(lane)), compared.token, texts);
+  return pairedBars(compared, isGreedy(lane), texts);
 }
 
 /** The distribution that the token, or the one in its place, was drawn from. */

@@ -44,7 +44,7 @@ export function toldApart(first, second, texts) {
 }
 
 /** A copied proposal was drawn from no distribution: its q is 1. */
-export function isCopied(lane) {
+function isCopied(lane) {
   return lane.started.settings.drafter === "lookup";
 }
 

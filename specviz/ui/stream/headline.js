@@ -2,6 +2,7 @@
 
 import { element, setText } from "./dom.js";
 import {
+  cycleCost,
   draftAcceptanceRate,
   draftingShare,
   meanAcceptanceLength,
@@ -34,7 +35,7 @@ export class Headline {
       speculative && plain,
       speedup && texts.say("speed.times", { times: texts.number(speedup, 2) }),
     );
-    setText(this.numbers.get("speedup").note, speedup ? this.verdict(speedup, speculative) : "");
+    setText(this.numbers.get("speedup").note, speedup ? this.verdict(speedup, run) : "");
     this.show("speculative", speculative, this.rate(speculative));
     this.show("plain", plain, this.rate(plain));
     const tau = meanAcceptanceLength(speculative);
@@ -55,11 +56,15 @@ export class Headline {
   }
 
   /** Faster or slower; slower with the reason. */
-  verdict(speedup, lane) {
-    if (speedup >= 1) return this.texts.say("speedup.faster");
-    return this.texts.say("speedup.slower", {
-      drafting: this.texts.percent(draftingShare(lane)),
-      acceptance: this.texts.percent(draftAcceptanceRate(lane) ?? 0),
+  verdict(speedup, run) {
+    const { texts } = this;
+    if (speedup >= 1) return texts.say("speedup.faster");
+    const lane = run.lanes.speculative;
+    return texts.say("speedup.slower", {
+      tau: texts.number(meanAcceptanceLength(lane), 2),
+      cost: texts.number(cycleCost(run), 2),
+      drafting: texts.percent(draftingShare(lane)),
+      acceptance: texts.percent(draftAcceptanceRate(lane) ?? 0),
     });
   }
 

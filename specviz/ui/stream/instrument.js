@@ -6,7 +6,6 @@ import { Announcer } from "./announcer.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { Dice } from "./dice.js";
-import { setText } from "./dom.js";
 import { Headline } from "./headline.js";
 import { listenToKeys } from "./keyboard.js";
 import { Legend } from "./legend.js";
@@ -168,7 +167,7 @@ export class Instrument {
       const lane = this.run.lanes[name];
       node.hidden = !lane;
       if (!lane) continue;
-      if (lane.started) setText(facts, this.factsOf(lane));
+      if (lane.started && !facts.textContent) facts.textContent = this.factsOf(lane);
       tokens.show(lane, cursors[name]);
     }
   }

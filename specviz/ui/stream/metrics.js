@@ -33,6 +33,12 @@ export function draftAcceptanceRate(lane) {
   return lane && lane.totals.judged > 0 ? lane.totals.accepted / lane.totals.judged : null;
 }
 
+/** How many times as long as a plain pass a speculative cycle takes. */
+export function cycleCost({ lanes: { speculative, plain } }) {
+  const perCycle = (lane) => cycleSeconds(lane) / lane.totals.cycles;
+  return perCycle(speculative) / perCycle(plain);
+}
+
 export function draftingShare(lane) {
   const seconds = cycleSeconds(lane);
   return seconds > 0 ? lane.totals.seconds.draft / seconds : null;

@@ -7,10 +7,10 @@
 
 import { element } from "./dom.js";
 
-/** A paragraph of more passes than this is parted as soon as one of them begins a line. */
-const LONG = 24;
+/** A paragraph of more tokens than this is parted as soon as a pass begins a line. */
+const LONG = 40;
 /** It is tried again after so many more. */
-const PATIENCE = 4;
+const PATIENCE = 8;
 
 export class Paragraphs {
   /** @param {HTMLElement} container */
@@ -25,19 +25,20 @@ export class Paragraphs {
   /** @param {HTMLElement} pass */
   append(pass) {
     this.last.append(pass);
+    this.tokens += pass.childElementCount;
   }
 
   /** Parts the last paragraph if it has grown long. Reads the layout: call it once a frame. */
   part() {
-    if (this.last.childElementCount < this.due) return;
-    this.due += PATIENCE;
+    if (this.tokens < this.due) return;
+    this.due = this.tokens + PATIENCE;
     const passes = [...this.last.children];
     const first = passes.findLastIndex(
       (pass, index) => index > 0 && beginsALine(pass, passes[index - 1]),
     );
     if (first < 0) return;
     this.begin();
-    this.last.append(...passes.slice(first));
+    passes.slice(first).forEach((pass) => this.append(pass));
     // The space before its first word ended the line above, where it took no room.
     const space = /^ */.exec(passes[first].textContent)[0];
     this.last.style.textIndent = `${-widthOf(space, this.container)}px`;
@@ -51,6 +52,7 @@ export class Paragraphs {
       paragraph.remove();
     }
     this.last = first;
+    this.tokens = first.querySelectorAll(".token").length;
     this.due = 0;
   }
 
@@ -60,6 +62,7 @@ export class Paragraphs {
 
   begin() {
     this.last = element("div", { class: "paragraph" });
+    this.tokens = 0;
     this.due = LONG;
     this.container.append(this.last);
   }

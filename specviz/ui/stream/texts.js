@@ -5,6 +5,8 @@
 
 /** Probabilities nearer than this to 0 or 1 are written as below or above it. */
 const SMALLEST = 0.0001;
+/** So little is the rest of a sum that was meant to be 1. */
+const ROUNDING = 1e-6;
 const PLACEHOLDER = /\{(\w+)\}/;
 
 export class Texts {
@@ -62,6 +64,13 @@ export class Texts {
     if (value < 1 && value > 1 - SMALLEST)
       return this.say("above", { value: write(1 - SMALLEST, 4) });
     return write(value, value < 0.99 ? 2 : 4);
+  }
+
+  /** The most that a probability can be. */
+  atMost(value) {
+    if (value < ROUNDING) return this.percent(0);
+    const written = this.percent(value);
+    return value < SMALLEST ? written : this.say("at_most", { value: written });
   }
 
   format(options) {

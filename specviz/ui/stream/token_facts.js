@@ -41,3 +41,10 @@ export function pairedChoices(proposal, greedy, rows = 8) {
   const isOwn = (row) => row.token === token;
   return kept.some(isOwn) ? kept : [...kept.slice(0, rows - 1), sorted.find(isOwn)];
 }
+
+/** The most that a token can have which is not in a list of the most probable. */
+export function mostOutside(candidates) {
+  const smallest = candidates.at(-1)?.[2] ?? 1;
+  const left = candidates.reduce((rest, [, , probability]) => rest - probability, 1);
+  return Math.max(0, Math.min(smallest, left));
+}

@@ -42,6 +42,7 @@ export class LaneTokens {
    * @param {import("./run_model.js").Cursor | null} cursor
    */
   show(lane, cursor) {
+    if (lane.ended?.reason === "end_of_text") this.markEnd(lane.passes.at(-1));
     const from = this.cursor?.pass ?? -1;
     const to = cursor?.pass ?? -1;
     if (from === to && this.cursor?.stage === cursor?.stage) return;
@@ -82,6 +83,12 @@ export class LaneTokens {
     return [...this.container.querySelectorAll(".token")].filter(
       (node) => node.getClientRects().length,
     );
+  }
+
+  /** The token that ended the text has no text of its own. */
+  markEnd(pass) {
+    const index = pass.pieces.findLastIndex((piece) => piece.emitted);
+    this.passNodes[pass.number]?.children[index].classList.add("end-of-text");
   }
 
   showPass(lane, number, stage = Infinity) {
