@@ -20,17 +20,15 @@ from specviz.ui.token_stream import token_stream
 hub = shared.hub()
 job = current_job(hub)
 
-st.title(_("Speculative decoding, live"))
-st.markdown(
-    _(
-        "A language model writes one token, a short piece of text, with each pass over all of "
-        "its weights. Here a quick *drafter* guesses the next few tokens and the model checks "
-        "them all in one pass: what it agrees with is kept, and where it does not, its own word "
-        "stands. Press **Start**, watch which guesses survive, then try *Tell a story* and see "
-        "them fail."
-    ),
-    width=TEXT_WIDTH,
+about = _(
+    "A language model writes one token, a short piece of text, with each pass over all of its "
+    "weights. Here a quick *drafter* guesses the next few tokens and the model checks them all in "
+    "one pass: what it agrees with is kept, and where it does not, its own word stands. Press "
+    "**Start**, watch which guesses survive, then try *Tell a story* and see them fail."
 )
+st.title(_("Speculative decoding, live"), help=about if job is not None else None)
+if job is None:
+    st.markdown(about, width=TEXT_WIDTH)
 
 with st.sidebar:
     controls.settings_controls(hub.limits)

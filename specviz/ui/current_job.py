@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from specviz.errors import UserError
 from specviz.server.hub import Hub, UnknownJobError
-from specviz.server.job import Job
+from specviz.server.job import Job, Lane
 from specviz.ui import controls
 from specviz.ui.texts import _
 
@@ -97,10 +99,9 @@ def saved_traces(job: Job) -> None:
     names = {"speculative": _("Save the trace"), "plain": _("Save the plain trace")}
     with st.container(horizontal=True):
         for lane in job.request.lanes:
-            trace = "".join(f"{event}\n" for event in job.lane_events(lane))
             st.download_button(
                 names[lane],
-                trace,
+                partial(_trace, job, lane),
                 file_name=f"specviz-{lane}.jsonl",
                 mime="application/x-ndjson",
                 icon=":material/download:",
@@ -108,3 +109,7 @@ def saved_traces(job: Job) -> None:
                 key=f"trace.{job.id}.{lane}",
                 help=_("Everything that happened in this run, to replay or to examine later."),
             )
+
+
+def _trace(job: Job, lane: Lane) -> str:
+    return "".join(f"{event}\n" for event in job.lane_events(lane))

@@ -144,7 +144,6 @@ def _numbers() -> dict[str, str]:
     return {
         "headline": _("Measured so far"),
         "metric.speedup": _("Speedup"),
-        "metric.speedup.unit": _(" "),
         "metric.speedup.help": _(
             "Measured: plain decoding’s seconds a token over speculative decoding’s, the same"
             " model and prompt on this machine. Below 1 it is slower. The prompt’s pass is in"

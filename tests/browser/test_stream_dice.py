@@ -199,3 +199,27 @@ def test_a_pinned_card_follows_its_token_through_the_film(page: Page) -> None:
     expect(page.locator(".dice .chip")).not_to_have_text("proposed")
     scrub(page, 0)
     expect(page.locator(".dice")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("dice", "accept", "written"),
+    [
+        (0.31, 0.69, ["0.31", "0.69"]),
+        (0.687, 0.6901, ["0.687", "0.690"]),
+        (0.9961, 0.89, ["0.996", "0.890"]),
+        (0.07, 0.0000234, ["0.07", "0.000023"]),
+        (0.5, 1, ["0.50", "1.00"]),
+    ],
+)
+def test_dice_and_limit_are_written_so_that_they_can_be_told_apart(
+    page: Page, dice: float, accept: float, written: list[str]
+) -> None:
+    found = page.evaluate(
+        """async ([dice, accept]) => {
+            const { toldApart } = await import("/api/assets/stream/dice_words.js");
+            const { Texts } = await import("/api/assets/stream/texts.js");
+            return toldApart(dice, accept, new Texts({ language: "en" }));
+        }""",
+        [dice, accept],
+    )
+    assert found == written

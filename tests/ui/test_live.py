@@ -54,6 +54,14 @@ def test_the_first_view_is_ready_to_start(open_app: Open) -> None:
     assert shown(app) is None
 
 
+def test_what_one_sees_is_explained_first_and_then_out_of_the_way(open_app: Open, hub: Hub) -> None:
+    app = open_app()
+    assert "drafter" in app.markdown[0].value
+    start(app)
+    assert not app.markdown
+    assert "drafter" in app.title[0].help
+
+
 def test_start_asks_for_what_the_controls_say(open_app: Open, hub: Hub) -> None:
     app = open_app()
     app.text_area(key="control.prompt").set_value("Say <b>hello</b>")

@@ -35,12 +35,18 @@ export function pendingWords(piece, texts) {
 
 /** The two numbers with as many digits as it takes to tell them, and the first and 1, apart. */
 export function toldApart(first, second, texts) {
-  for (let digits = 2; digits < 8; digits += 1) {
-    const written = [first, second].map((value) => texts.number(value, digits));
-    const rounded = first < 1 && written[0] === texts.number(1, digits);
+  const write = (value, more) => texts.number(value, digitsToSee(value) + more);
+  for (let more = 0; more < 6; more += 1) {
+    const written = [write(first, more), write(second, more)];
+    const rounded = first < 1 && written[0] === write(1, more);
     if (!rounded && (written[0] !== written[1] || first === second)) return written;
   }
   return [String(first), String(second)];
+}
+
+/** Two, but for what would be 0.00. */
+function digitsToSee(value) {
+  return value > 0 && value < 0.01 ? 1 - Math.floor(Math.log10(value)) : 2;
 }
 
 /** A copied proposal was drawn from no distribution: its q is 1. */

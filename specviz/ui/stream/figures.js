@@ -100,7 +100,7 @@ function ledgerFigure(run, theme, texts) {
   const layout = frame(theme, {
     barmode: "stack",
     bargap: 0.45,
-    xaxis: { title: { text: texts.say("chart.ledger.x") }, range: [0, 1.25 * longest] },
+    xaxis: { title: { text: texts.say("chart.ledger.x") }, range: [0, 1.4 * longest] },
     yaxis: { autorange: "reversed", showgrid: false, ticksuffix: "  " },
     margin: { l: 88 },
     annotations,
@@ -122,11 +122,11 @@ function histogram(run, theme, texts) {
   const lane = run.lanes.speculative;
   if (!lane?.totals.drafted) return null;
   const counts = Array.from(lane.totals.cyclesAccepting, (count) => count ?? 0);
-  const lengths = counts.map((_, length) => length);
+  const longest = Math.max(lane.started.settings.gamma, counts.length - 1);
   const data = [
     {
       type: "bar",
-      x: lengths,
+      x: counts.map((_, length) => length),
       y: counts,
       marker: { color: theme.accepted, opacity: 0.85 },
       hovertemplate: texts.say("chart.histogram.hover"),
@@ -136,7 +136,8 @@ function histogram(run, theme, texts) {
     bargap: 0.25,
     xaxis: {
       title: { text: texts.say("chart.histogram.x") },
-      dtick: Math.ceil(counts.length / 12),
+      dtick: Math.ceil((longest + 1) / 12),
+      range: [-0.6, longest + 0.6],
       showgrid: false,
     },
     yaxis: { rangemode: "tozero", nticks: 5 },
@@ -155,6 +156,7 @@ function conditional(run, theme, texts) {
   const lane = run.lanes.speculative;
   if (!lane?.totals.at.length) return null;
   const positions = conditionalAcceptance(lane);
+  const last = Math.max(lane.started.settings.gamma, positions.length);
   const data = [
     {
       x: positions.map((_, index) => index + 1),
@@ -178,8 +180,8 @@ function conditional(run, theme, texts) {
   const layout = frame(theme, {
     xaxis: {
       title: { text: texts.say("chart.conditional.x") },
-      dtick: Math.ceil(positions.length / 12),
-      range: [0.5, positions.length + 0.5],
+      dtick: Math.ceil(last / 12),
+      range: [0.4, last + 0.6],
       showgrid: false,
     },
     yaxis: { range: [0, 1.02], tickformat: ".0%", nticks: 5 },

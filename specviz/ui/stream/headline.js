@@ -72,7 +72,11 @@ export class Headline {
     const { texts } = this;
     const term = element("button", { type: "button", class: "term" }, texts.say(`metric.${name}`));
     const number = element("span", { class: "number" }, UNKNOWN);
-    const unit = element("span", { class: "unit" }, texts.say(`metric.${name}.unit`));
+    const unit = element(
+      "span",
+      { class: "unit" },
+      name === "speedup" ? "" : texts.say(`metric.${name}.unit`),
+    );
     const note = element("p", { class: "note" });
     const item = element(
       "div",

@@ -31,17 +31,17 @@ export class Paragraphs {
   /** Parts the last paragraph if it has grown long. Reads the layout: call it once a frame. */
   part() {
     if (this.tokens < this.due) return;
-    this.due = this.tokens + PATIENCE;
     const passes = [...this.last.children];
-    const first = passes.findLastIndex(
-      (pass, index) => index > 0 && beginsALine(pass, passes[index - 1]),
-    );
-    if (first < 0) return;
-    this.begin();
-    passes.slice(first).forEach((pass) => this.append(pass));
-    // The space before its first word ended the line above, where it took no room.
-    const space = /^ */.exec(passes[first].textContent)[0];
-    this.last.style.textIndent = `${-widthOf(space, this.container)}px`;
+    const starts = lineStarts(passes);
+    starts.forEach((start, index) => {
+      // The space before its first word ended the line above, where it took no room.
+      const space = /^ */.exec(passes[start].textContent)[0];
+      const indent = -widthOf(space, this.container);
+      this.begin();
+      this.last.style.textIndent = `${indent}px`;
+      passes.slice(start, starts[index + 1]).forEach((pass) => this.append(pass));
+    });
+    this.due = Math.max(LONG, this.tokens + PATIENCE);
   }
 
   /** Joins them all: to be called when lines may break elsewhere than before. */
@@ -72,6 +72,20 @@ export class Paragraphs {
     if (clientWidth !== this.width) this.join();
     this.width = clientWidth;
   }
+}
+
+/** Where to part: at every pass that begins a line, LONG tokens after the last such place. */
+function lineStarts(passes) {
+  const starts = [];
+  let tokens = 0;
+  passes.forEach((pass, index) => {
+    if (tokens >= LONG && beginsALine(pass, passes[index - 1])) {
+      starts.push(index);
+      tokens = 0;
+    }
+    tokens += pass.childElementCount;
+  });
+  return starts;
 }
 
 /** Whether the first word of a pass lies below the last word of the pass before it. */

@@ -42,10 +42,14 @@ export class LaneTokens {
    * @param {import("./run_model.js").Cursor | null} cursor
    */
   show(lane, cursor) {
+    const { cursor: before } = this;
+    if (before?.pass !== cursor?.pass || before?.stage !== cursor?.stage) this.move(lane, cursor);
     if (lane.ended?.reason === "end_of_text") this.markEnd(lane.passes.at(-1));
+  }
+
+  move(lane, cursor) {
     const from = this.cursor?.pass ?? -1;
     const to = cursor?.pass ?? -1;
-    if (from === to && this.cursor?.stage === cursor?.stage) return;
     for (let number = from; number > to; number -= 1) this.passNodes[number].hidden = true;
     for (let number = Math.max(from, 0); number < to; number += 1) this.showPass(lane, number);
     if (cursor) this.showPass(lane, to, cursor.stage);

@@ -6,7 +6,7 @@ const NEVER_SHOWN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /** Stands for a character that is still open: its last bytes come with a later token. */
-export const OPEN_CHARACTER = "◌";
+export const OPEN_CHARACTER = "▫";
 
 /**
  * Control characters become symbols (␀, ␛, …), and so do those that would reorder or hide the

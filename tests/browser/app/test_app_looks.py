@@ -8,12 +8,17 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.app.conftest import LONG, OpenApp, RunningApp, phase, start
+from tests.browser.app.conftest import LONG, OpenApp, RunningApp, phase, ready, start
 
 pytestmark = pytest.mark.browser
 
 
 def serious(page: Page) -> list[tuple[str, str, list[str]]]:
+    page.wait_for_selector("[data-test-script-state=notRunning]", timeout=LONG)
+    expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=LONG)
+    page.add_style_tag(
+        content="* { transition: none !important; animation: none !important }"
+    )  # no colour in between
     violations = Axe().run(page).response["violations"]
     return [
         (found["id"], found["help"], [node["html"][:200] for node in found["nodes"][:4]])
@@ -32,6 +37,7 @@ def test_axe_finds_nothing_serious(
     start(page)
     phase(page, "finished")
     expect(page.get_by_role("button", name="Save the trace")).to_be_visible(timeout=LONG)
+    ready(page)
     assert serious(page) == []
     page = open_app(app, "/replay", theme=theme, width=width)
     assert serious(page) == []
