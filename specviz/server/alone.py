@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from specviz.server import shared
 from specviz.server.hub import Hub
+from specviz.server.limits import Limits
 from specviz.server.origin import allowed_origins
 from specviz.server.routes import routes
 from specviz.server.security import SecurityHeaders
@@ -34,7 +35,12 @@ def application(hub: Callable[[], Hub] = shared.hub) -> Starlette:
 
 
 def serve(host: str = "127.0.0.1", port: int = 8600) -> None:
-    """Serve until interrupted. Front ends elsewhere are named in SPECVIZ_ALLOWED_ORIGINS."""
+    """Serve until interrupted. Front ends elsewhere are named in SPECVIZ_ALLOWED_ORIGINS.
+
+    Raises:
+        UserError: at once, if a limit in the environment cannot be read.
+    """
+    Limits.from_environment()
     uvicorn.run(
         application(),
         host=host,

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import string
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -24,15 +25,16 @@ from specviz.server.job import LANES, Job, JobRequest, Lane, Message
 from specviz.server.lanes import INTERRUPTED
 
 _LETTERS: dict[Lane, str] = {"speculative": "s", "plain": "p"}
-_ID = re.compile(r"[A-Za-z0-9_-]{24}")
-_BYTES_OF_ID = 18
+_ALPHABET = string.ascii_letters + string.digits
+"""No underscore: Streamlit takes two of them in a component's key for a mark of its own."""
+_ID = re.compile(r"[A-Za-z0-9]{24}")
 
 _logger = logging.getLogger(__name__)
 
 
 def new_id() -> str:
-    """An id that nobody can guess: 144 bits, 24 characters that are safe in a path."""
-    return secrets.token_urlsafe(_BYTES_OF_ID)
+    """An id that nobody can guess: 142 bits, 24 letters and digits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(24))
 
 
 def is_id(text: str) -> bool:

@@ -159,7 +159,7 @@ def prompt_controls(limits: Limits) -> None:
     st.text_area(
         _("Prompt"),
         key=_key("prompt"),
-        height=112,
+        height=104,
         max_chars=limits.max_prompt_chars,
         help=_("What the model is given to read before it writes."),
     )

@@ -292,9 +292,8 @@ def _dice() -> dict[str, str]:
 
 def _charts() -> dict[str, str]:
     return {
-        "chart.race": _("The race"),
-        "chart.race.note": _("tokens over model time"),
-        "chart.race.x": _("seconds"),
+        "chart.race": _("The race, in tokens"),
+        "chart.race.x": _("seconds of model time"),
         "chart.race.hover": _("%{y} tokens after %{x:.2f} s"),
         "chart.race.summary": _("{lane}: {tokens} tokens after {seconds} seconds of model time."),
         "chart.ledger": _("Where the time goes"),

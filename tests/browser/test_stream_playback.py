@@ -121,6 +121,7 @@ def test_pausing_live_holds_the_picture_while_the_run_goes_on(open_run: OpenRun)
     assert visible_text(page, "speculative") == held
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play (Space)").click()
+    drawn(page)
     finished(page)
     assert visible_text(page, "speculative") == collect(RUN.events("speculative")).text
 

@@ -227,7 +227,8 @@ def test_with_reduced_motion_tokens_appear_judged(open_run: OpenRun) -> None:
 
 ONE_PARAGRAPH = """() => {
     const root = document.querySelector('#host').shadowRoot;
-    const [first, ...rest] = root.querySelectorAll('[data-lane=speculative] .paragraph');
+    const [first, ...rest] = root.querySelectorAll('[data-lane=speculative] .stream > div > div');
+    first.className = "";
     rest.forEach((paragraph) => { first.append(...paragraph.children); paragraph.remove(); });
 }"""
 
@@ -250,7 +251,7 @@ def test_a_long_text_is_parted_where_lines_end_and_nothing_moves(open_run: OpenR
             return [Math.round(box.left), Math.round(box.top - top)];
         });
     }"""
-    paragraphs = page.locator("[data-lane=speculative] .paragraph")
+    paragraphs = page.locator("[data-lane=speculative] .stream > div > div")
     assert paragraphs.count() > 3
     for number in range(paragraphs.count()):
         paragraphs.nth(number).scroll_into_view_if_needed()
@@ -267,3 +268,43 @@ def test_a_long_text_is_parted_where_lines_end_and_nothing_moves(open_run: OpenR
         if abs(before[0] - after[0]) > 1 or abs(before[1] - after[1]) > 1
     ]
     assert far == []
+
+
+STREAM = "document.querySelector('#host').shadowRoot.querySelector('.stream')"
+
+
+def test_the_newest_token_stays_in_sight_unless_the_reader_scrolls_up(open_run: OpenRun) -> None:
+    messages = numbered({"speculative": SyntheticRun(tokens=300).events("speculative")})
+    job = SyntheticJob(messages, released=60)
+    page = open_run(job)
+    stream = page.locator("[data-lane=speculative] .stream")
+    expect(page.locator(".pass")).to_have_count(58)
+    left = "node => node.scrollHeight - node.scrollTop - node.clientHeight"
+    expect(page.locator(".pass").last).to_be_in_viewport()
+    assert stream.evaluate(left) < 2
+    stream.hover()
+    page.mouse.wheel(0, -10_000)
+    page.wait_for_function(f"{STREAM}.scrollTop === 0")
+    job.released = 80
+    expect(page.locator(".pass")).to_have_count(78)
+    assert stream.evaluate("node => node.scrollTop") == 0
+    page.mouse.wheel(0, 100_000)
+    page.wait_for_function(f"({left})({STREAM}) < 2")
+    job.released = 90
+    expect(page.locator(".pass")).to_have_count(88)
+    expect(page.locator(".pass").last).to_be_in_viewport()
+
+
+def test_a_run_that_is_opened_late_is_shown_at_its_end(open_run: OpenRun) -> None:
+    page = finished(open_run(race(SyntheticRun(tokens=300))))
+    for lane in ("speculative", "plain"):
+        expect(page.locator(f"[data-lane={lane}] .pass").last).to_be_in_viewport()
+
+
+def test_turning_a_long_text_back_leaves_no_room_behind_it(open_run: OpenRun) -> None:
+    page = finished(open_run(race(SyntheticRun(tokens=400))))
+    page.locator(".scrubber").fill("12")
+    expect(page.locator("[data-lane=speculative] .pass").nth(2)).to_be_in_viewport()
+    page.wait_for_function(f"{STREAM}.scrollHeight === {STREAM}.clientHeight")
+    page.locator(".scrubber").fill("99999")
+    expect(page.locator("[data-lane=speculative] .pass").last).to_be_in_viewport()

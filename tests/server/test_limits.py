@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from specviz.errors import UserError
@@ -39,3 +44,22 @@ def test_every_limit_is_a_variable() -> None:
 def test_a_value_that_cannot_be_read_is_named(name: str, value: str) -> None:
     with pytest.raises(UserError, match=f"{name} is {value!r}"):
         Limits.from_environment({name: value})
+
+
+@pytest.mark.parametrize(
+    "command", [["streamlit", "run", "app.py"], ["specviz", "serve"]], ids=["app", "alone"]
+)
+def test_a_server_does_not_start_with_it(command: list[str]) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-m", *command],
+        env={**os.environ, "SPECVIZ_QUEUE_LENGTH": "long"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert outcome.returncode != 0
+    said = outcome.stdout + outcome.stderr
+    assert "SPECVIZ_QUEUE_LENGTH" in said
+    assert "Traceback" not in said

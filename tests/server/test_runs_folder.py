@@ -146,6 +146,7 @@ def test_a_killed_server_loses_at_most_the_running_cycle(tmp_path: Path) -> None
         "a" * 23,
         "a" * 25,
         "a" * 23 + "/",
+        "a" * 23 + "_",
         "a" * 23 + "\n",
         "a" * 24 + "\n",
         "a" * 23 + "\0",

@@ -7,11 +7,11 @@ import { FIGURES } from "./figures.js";
 import { adoptPlotlyStyles, loadPlotly } from "./plotly.js";
 
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false };
-/** Between two drawings of any chart, in milliseconds: four charts, each about thrice a second. */
-const REST = 80;
+/** Between two drawings of any chart, in milliseconds. */
+const REST = 120;
 /** Drawing may take one part in so many of the time, but no chart waits for longer than this. */
-const RESTRAINT = 12;
-const LONGEST_REST = 800;
+const RESTRAINT = 16;
+const LONGEST_REST = 1000;
 
 export class Charts {
   /**
@@ -30,6 +30,13 @@ export class Charts {
     this.closed = false;
     this.sizes = new ResizeObserver((entries) => {
       for (const { target } of entries) if (target.clientWidth) this.plotly.Plots.resize(target);
+    });
+    this.outOfSight = new Set();
+    this.sight = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) this.outOfSight.delete(target);
+        else this.outOfSight.add(target);
+      }
     });
     loadPlotly().then(
       (plotly) => {
@@ -58,6 +65,7 @@ export class Charts {
     this.closed = true;
     clearTimeout(this.timer);
     this.sizes.disconnect();
+    this.sight.disconnect();
     for (const plot of this.figures.map(plotOf)) if (plot.data) this.plotly.purge(plot);
   }
 
@@ -66,12 +74,20 @@ export class Charts {
     this.timer = setTimeout(() => {
       this.timer = null;
       const began = performance.now();
-      this.draw(this.stale.shift());
+      this.drawNext();
       const rest = RESTRAINT * (performance.now() - began);
-      this.schedule(
-        this.run.phase === "finished" ? 0 : Math.min(Math.max(REST, rest), LONGEST_REST),
-      );
+      this.schedule(this.isOver ? 0 : Math.min(Math.max(REST, rest), LONGEST_REST));
     }, delay);
+  }
+
+  /** The first that waits; while the run goes on, the first of those in sight. */
+  drawNext() {
+    const next = this.stale.findIndex((figure) => this.isOver || !this.outOfSight.has(figure));
+    if (next >= 0) this.draw(...this.stale.splice(next, 1));
+  }
+
+  get isOver() {
+    return this.run.phase === "finished";
   }
 
   draw(node) {
@@ -82,7 +98,9 @@ export class Charts {
     const isNew = !plot.data;
     this.plotly.react(plot, figure.data, figure.layout, CONFIG);
     plot.setAttribute("aria-label", figure.summary);
-    if (isNew) this.sizes.observe(plot);
+    if (!isNew) return;
+    this.sizes.observe(plot);
+    this.sight.observe(node);
   }
 }
 

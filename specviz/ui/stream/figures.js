@@ -42,20 +42,9 @@ function race(run, theme, texts) {
       hovertemplate: texts.say("chart.race.hover"),
     };
   });
-  const annotations = lanes.map((lane) => ({
-    x: lane.race.seconds.at(-1),
-    y: lane.race.tokens.at(-1),
-    text: texts.say(`lane.${lane.name}`),
-    font: { color: look[lane.name].color },
-    showarrow: false,
-    xanchor: "right",
-    yanchor: "bottom",
-    xshift: -4,
-  }));
   const layout = frame(theme, {
     xaxis: { title: { text: texts.say("chart.race.x") }, rangemode: "tozero" },
     yaxis: { rangemode: "tozero", nticks: 5 },
-    annotations,
   });
   const summary = lanes.map((lane) =>
     texts.say("chart.race.summary", {

@@ -59,13 +59,16 @@ export class Instrument {
     const { root, texts } = this;
     writeStaticTexts(root, texts);
     const part = (selector) => root.querySelector(selector);
-    const redraw = () => this.requestFrame();
+    const onMoved = () => {
+      this.controlsDue = 0;
+      this.requestFrame();
+    };
     this.status = new Status(root, texts, {
       stop: () => this.transport.stop(),
       retry: () => this.transport.retry(),
     });
     this.headline = new Headline(part(".headline"), texts);
-    this.controls = new Controls(root, texts, this.playback, redraw);
+    this.controls = new Controls(root, texts, this.playback, onMoved);
     this.legend = new Legend(root, texts, () => this.onReflow());
     this.dice = new Dice(part(".dice"), texts);
     this.announcer = new Announcer(part("[aria-live]"));
@@ -80,7 +83,7 @@ export class Instrument {
   buildLane(name) {
     const node = this.root.querySelector(`[data-lane=${name}]`);
     const stream = node.querySelector(".stream");
-    const tokens = new LaneTokens(stream, this.texts);
+    const tokens = new LaneTokens(stream, this.texts, () => this.requestFrame());
     const look = (token, { pinned }) => {
       this.dice.open(token, tokens.factsOf(token), this.run.lanes[name], { pinned });
       if (pinned) this.announcer.say(this.dice.words);
@@ -134,14 +137,13 @@ export class Instrument {
   }
 
   draw(now) {
+    for (const { tokens } of this.lanes) tokens.tidy();
     this.playback.advance(now);
     this.drawTokens();
     this.dice.refresh();
     this.status.update(this.run, this.line);
     this.drawControls(now);
     this.drawNumbers(now);
-    // Reads the layout, so it comes after all that changes it.
-    for (const { tokens } of this.lanes) tokens.follow();
     if (this.playback.isMoving) this.requestFrame();
   }
 
@@ -153,9 +155,9 @@ export class Instrument {
     }, READABLE);
   }
 
-  /** Draws where the playhead is: at once if the reader moved it. */
+  /** Draws where the playhead is. */
   drawControls(now) {
-    if (this.playback.playing && now < this.controlsDue) return this.requestLater();
+    if (now < this.controlsDue) return this.requestLater();
     this.controlsDue = now + NOTICEABLE;
     return this.controls.update(this.run);
   }
@@ -201,7 +203,6 @@ export class Instrument {
   onReflow() {
     for (const { tokens } of this.lanes) tokens.onReflow();
     this.dice.reposition();
-    this.requestFrame();
   }
 
   close() {

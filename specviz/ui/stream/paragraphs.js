@@ -13,12 +13,9 @@ const LONG = 40;
 const PATIENCE = 8;
 
 export class Paragraphs {
-  /** @param {HTMLElement} container */
-  constructor(container) {
-    this.container = container;
-    this.width = container.clientWidth;
-    this.observer = new ResizeObserver(() => this.onResize());
-    this.observer.observe(container);
+  /** @param {HTMLElement} text whose children they are */
+  constructor(text) {
+    this.text = text;
     this.begin();
   }
 
@@ -28,50 +25,68 @@ export class Paragraphs {
     this.tokens += pass.childElementCount;
   }
 
-  /** Parts the last paragraph if it has grown long. Reads the layout: call it once a frame. */
+  /**
+   * Ends the text at a pass: the paragraphs behind it take no room.
+   * @param {HTMLElement | undefined} pass
+   */
+  endAt(pass) {
+    let shown = pass?.parentElement ?? null;
+    let behind = shown ? shown.nextElementSibling : this.text.firstElementChild;
+    for (; behind && !behind.hidden; behind = behind.nextElementSibling) behind.hidden = true;
+    for (; shown?.hidden; shown = shown.previousElementSibling) shown.hidden = false;
+  }
+
+  /**
+   * Parts the last paragraph if it has grown long. Reads the layout: call it before changes.
+   * @returns {boolean} whether it was parted
+   */
   part() {
-    if (this.tokens < this.due) return;
+    if (this.tokens < this.due) return false;
     const passes = [...this.last.children];
     const starts = lineStarts(passes);
+    const grown = [this.last];
     starts.forEach((start, index) => {
       // The space before its first word ended the line above, where it took no room.
       const space = /^ */.exec(passes[start].textContent)[0];
-      const indent = -widthOf(space, this.container);
+      const indent = -widthOf(space, this.text);
       this.begin();
       this.last.style.textIndent = `${indent}px`;
       passes.slice(start, starts[index + 1]).forEach((pass) => this.append(pass));
+      grown.push(this.last);
     });
+    close(grown.slice(0, -1));
     this.due = Math.max(LONG, this.tokens + PATIENCE);
+    return starts.length > 0;
   }
 
   /** Joins them all: to be called when lines may break elsewhere than before. */
   join() {
-    const [first, ...rest] = this.container.children;
+    const [first, ...rest] = this.text.children;
     for (const paragraph of rest) {
       first.append(...paragraph.children);
       paragraph.remove();
     }
+    first.removeAttribute("class");
     this.last = first;
     this.tokens = first.querySelectorAll(".token").length;
     this.due = 0;
   }
 
-  close() {
-    this.observer.disconnect();
-  }
-
   begin() {
-    this.last = element("div", { class: "paragraph" });
+    this.last = element("div");
     this.tokens = 0;
     this.due = LONG;
-    this.container.append(this.last);
+    this.text.append(this.last);
   }
+}
 
-  onResize() {
-    const { clientWidth } = this.container;
-    if (clientWidth !== this.width) this.join();
-    this.width = clientWidth;
-  }
+/** Tells the browser how high they are, so that it need not lay them out while out of sight. */
+function close(paragraphs) {
+  const heights = paragraphs.map((paragraph) => paragraph.getBoundingClientRect().height);
+  paragraphs.forEach((paragraph, index) => {
+    paragraph.style.containIntrinsicBlockSize = `${heights[index]}px`;
+    paragraph.className = "closed";
+  });
 }
 
 /** Where to part: at every pass that begins a line, LONG tokens after the last such place. */
@@ -95,8 +110,8 @@ function beginsALine(pass, before) {
   return Boolean(own && last?.length && own.top >= last[last.length - 1].bottom - 1);
 }
 
-function widthOf(text, container) {
+function widthOf(spaces, element) {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d");
-  canvas.font = getComputedStyle(container).font;
-  return canvas.measureText(text).width;
+  canvas.font = getComputedStyle(element).font;
+  return canvas.measureText(spaces).width;
 }

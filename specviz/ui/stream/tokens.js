@@ -10,6 +10,9 @@ import { ownText, shownText } from "./token_facts.js";
 
 /** How near to its end a lane must be scrolled to follow the text. */
 const NEAR_THE_END = 24;
+/** What a reader scrolls with, and for how long, in milliseconds, a scroll is still theirs. */
+const SCROLLING = ["wheel", "touchmove", "pointerdown", "focusin"];
+const MOMENTUM = 1500;
 /** Scrolls to the end, without asking where it is. */
 const FAR = 1e9;
 
@@ -17,23 +20,35 @@ export class LaneTokens {
   /**
    * @param {HTMLElement} container the scrolled box of the lane's text
    * @param {import("./texts.js").Texts} texts
+   * @param {() => void} redraw asks for the next frame
    */
-  constructor(container, texts) {
+  constructor(container, texts, redraw) {
     this.container = container;
     this.texts = texts;
+    this.redraw = redraw;
     /** @type {import("./run_model.js").Cursor | null} */
     this.cursor = null;
     /** @type {HTMLElement[]} by number of pass */
     this.passNodes = [];
     /** @type {WeakMap<Element, {piece: import("./passes.js").Piece, pass: import("./passes.js").Pass}>} */
     this.facts = new WeakMap();
+    /** Whether the newest token is kept in sight, and when the reader last moved the text. */
     this.follows = true;
-    this.changed = false;
-    this.paragraphs = new Paragraphs(container);
-    container.addEventListener("scroll", () => {
-      const left = container.scrollHeight - container.scrollTop - container.clientHeight;
-      this.follows = left < NEAR_THE_END;
-    });
+    this.readerMoved = -Infinity;
+    for (const type of SCROLLING) {
+      container.addEventListener(type, () => (this.readerMoved = performance.now()), {
+        passive: true,
+      });
+    }
+    container.addEventListener("scroll", () => this.onScroll(), { passive: true });
+    const text = element("div");
+    container.append(text);
+    this.paragraphs = new Paragraphs(text);
+    /** Whether its lines may break elsewhere than when they were parted. */
+    this.reflowed = false;
+    this.width = 0;
+    this.sizes = new ResizeObserver(() => this.onResize());
+    this.sizes.observe(text);
   }
 
   /**
@@ -53,28 +68,47 @@ export class LaneTokens {
     for (let number = from; number > to; number -= 1) this.passNodes[number].hidden = true;
     for (let number = Math.max(from, 0); number < to; number += 1) this.showPass(lane, number);
     if (cursor) this.showPass(lane, to, cursor.stage);
+    this.paragraphs.endAt(this.passNodes[to]);
     this.passNodes[from]?.classList.remove("current");
     if (cursor && lane.passes[to].stages > 1) this.passNodes[to].classList.add("current");
     this.cursor = cursor;
-    this.changed = true;
   }
 
-  /** Keeps the newest token in sight, unless the reader has scrolled up. */
-  follow() {
-    if (!this.changed) return;
-    this.changed = false;
-    this.paragraphs.part();
-    if (this.follows) this.container.scrollTop = FAR;
+  /** Keeps the layout cheap. To be called at the start of a frame, before all changes. */
+  tidy() {
+    if (this.reflowed) this.paragraphs.join();
+    this.reflowed = false;
+    // Moving the nodes has lost the place.
+    if (this.paragraphs.part()) this.keepInSight();
   }
 
   /** To be called when tokens were hidden or shown by the style sheet. */
   onReflow() {
-    this.paragraphs.join();
-    this.changed = true;
+    this.reflowed = true;
+    this.redraw();
   }
 
   close() {
-    this.paragraphs.close();
+    this.sizes.disconnect();
+  }
+
+  onResize() {
+    const { clientWidth } = this.container;
+    if (this.width && clientWidth !== this.width) this.onReflow();
+    this.width = clientWidth;
+    this.keepInSight();
+  }
+
+  /** Scrolls to the newest token, unless the reader has scrolled up. */
+  keepInSight() {
+    if (this.follows) this.container.scrollTop = FAR;
+  }
+
+  /** A scroll may also come of a changed layout; only the reader's says what they want. */
+  onScroll() {
+    if (performance.now() - this.readerMoved > MOMENTUM) return;
+    const { scrollTop, scrollHeight, clientHeight } = this.container;
+    this.follows = scrollHeight - scrollTop - clientHeight < NEAR_THE_END;
   }
 
   /** The token and the pass that a node stands for. */

@@ -12,16 +12,31 @@ from tests.browser.app.conftest import LONG, OpenApp, RunningApp, phase, ready, 
 
 pytestmark = pytest.mark.browser
 
+Findings = list[tuple[str, str, list[tuple[str, str]]]]
+"""Each rule that axe found broken, its help, and the elements with the reason."""
 
-def serious(page: Page) -> list[tuple[str, str, list[str]]]:
+
+def serious(page: Page) -> Findings:
     page.wait_for_selector("[data-test-script-state=notRunning]", timeout=LONG)
     expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=LONG)
     page.add_style_tag(
         content="* { transition: none !important; animation: none !important }"
     )  # no colour in between
+    found = _findings(page)
+    if found:  # A page that is still being drawn is looked at once more.
+        page.wait_for_timeout(2_000)
+        found = _findings(page)
+    return found
+
+
+def _findings(page: Page) -> Findings:
     violations = Axe().run(page).response["violations"]
     return [
-        (found["id"], found["help"], [node["html"][:200] for node in found["nodes"][:4]])
+        (
+            found["id"],
+            found["help"],
+            [(node["html"][:200], node["failureSummary"]) for node in found["nodes"][:4]],
+        )
         for found in violations
         if found["impact"] in ("serious", "critical")
     ]
