@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from specviz.errors import UserError
+from specviz.runtime.cpu_linear import speed_up_linear_layers
 from specviz.runtime.language_model import LanguageModel
 from specviz.runtime.registry import DEFAULT_TARGET, resolve
 
@@ -77,4 +78,5 @@ def _load(target: str, dtype: str, device: str) -> LanguageModel:
             "give the Hugging Face id or the folder of a causal language model."
         ) from error
     model.eval().to(torch.device(device))
+    speed_up_linear_layers(model, multiplies_bfloat16=fast_at_bfloat16(device))
     return LanguageModel(target, model, tokenizer)
