@@ -1,4 +1,4 @@
-"""`python -m specviz …`: fetch, models, run, bench, prove, serve.
+"""`python -m specviz …`: fetch, models, run, bench, prove, distill, serve.
 
 A user's mistake ends in one line on standard error and exit code 2. torch is imported only by
 the commands that need it, so that the others answer at once.
@@ -12,11 +12,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from rich.console import Console
 
 import specviz
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from specviz.metrics import Summary
     from specviz.runtime.language_model import LanguageModel
     from specviz.trace import Trace
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 MISTAKE = 2
 INTERRUPTED = 130
@@ -109,7 +112,8 @@ def run(
     prompt: Annotated[str, typer.Argument(help="What to answer.")],
     target: Target = registry.DEFAULT_TARGET,
     drafter: Annotated[
-        str, typer.Option(help="none, lookup, early-exit:N or model:ID.")
+        str,
+        typer.Option(help="hybrid, mtp, lookup, small-N, early-exit:N, model:ID or none."),
     ] = _DEFAULTS.drafter,
     gamma: Annotated[int, typer.Option(help="γ: tokens proposed in a cycle.")] = _DEFAULTS.gamma,
     temperature: Temperature = _DEFAULTS.temperature,
@@ -213,6 +217,65 @@ def prove(
 
 
 @app.command()
+def distill(
+    kind: Annotated[str, typer.Argument(help="mtp, small-2 or small-4.")],
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where corpus, checkpoints and result go.")
+    ] = Path("distilled"),
+    target: Target = registry.DEFAULT_TARGET,
+    prompts: Annotated[int, typer.Option(help="Prompts that the target answers.")] = 2880,
+    max_new_tokens: Annotated[int, typer.Option(help="Tokens of an answer, at most.")] = 128,
+    vocabulary: Annotated[int, typer.Option(help="Tokens that it may propose.")] = 8192,
+    steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 2000,
+    batch_tokens: Annotated[int, typer.Option(help="Tokens a step.")] = 2048,
+    learning_rate: Annotated[float, typer.Option(help="At its peak.")] = 1e-3,
+    unroll: Annotated[int, typer.Option(help="Drafting steps that mtp is trained on.")] = 3,
+    seed: Annotated[int, typer.Option()] = 0,
+    dtype: Dtype = "float32",
+    json_file: JsonFile = None,
+) -> None:
+    """Train a drafter from the target's own output; goes on where it was interrupted."""
+    from specviz.distillation.distill import Progress, Recipe
+    from specviz.distillation.distill import distill as train
+    from specviz.drafters.trained import KINDS
+
+    if kind not in KINDS:
+        raise UserError(f"There is no kind “{kind}” to train: choose {', '.join(KINDS)}.")
+    recipe = _validated(
+        Recipe,
+        prompts=prompts,
+        max_new_tokens=max_new_tokens,
+        vocabulary=vocabulary,
+        steps=steps,
+        batch_tokens=batch_tokens,
+        learning_rate=learning_rate,
+        unroll=unroll,
+        seed=seed,
+    )
+    _check_writable(json_file)
+    model = _load(target, dtype)
+    console = _console()
+    reports: list[Progress] = []
+
+    def report(now: Progress) -> None:
+        reports.append(now)
+        kept = ", ".join(f"{100 * rate:.1f} %" for rate in now.agreement)
+        console.print(f"step {now.step}: loss {now.loss:.3f}, held out, by position: {kept} kept")
+
+    with progress.steps("Training") as step:
+        path = train(kind, model, folder, recipe, progress=step, report=report)
+    _write_json(
+        json_file,
+        {
+            "file": str(path),
+            "recipe": recipe.model_dump(),
+            "held_out": [asdict(r) for r in reports],
+        },
+    )
+    console.print(f"Use it as --drafter {kind}:{path}", markup=False, soft_wrap=True)
+
+
+@app.command()
 def serve(
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8600,
@@ -224,8 +287,12 @@ def serve(
 
 
 def _settings(**chosen: Any) -> Settings:
+    return _validated(Settings, **chosen)
+
+
+def _validated(model: type[_Model], **chosen: Any) -> _Model:
     try:
-        return Settings(**chosen)
+        return model(**chosen)
     except ValidationError as error:
         first = error.errors()[0]
         option = f"--{first['loc'][0]}".replace("_", "-")

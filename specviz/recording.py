@@ -10,6 +10,7 @@ from torch import Tensor
 from specviz.drafters import Draft
 from specviz.events import Candidate, Proposal, Verdict
 from specviz.runtime.token_text import Pieces
+from specviz.sampling import softmax
 from specviz.verification import residual
 
 TOP = 8
@@ -31,7 +32,7 @@ class Recorder:
         In a greedy run `distribution` is one-hot and says little: the softmax of the scores
         that the argmax was taken from is shown instead.
         """
-        return self._largest(scores.softmax(-1) if self._greedy else distribution)
+        return self._largest(softmax(scores) if self._greedy else distribution)
 
     def proposals(
         self,

@@ -98,7 +98,7 @@ class Sampler:
         """Probabilities, [k, V], of processed logits: a softmax, or the argmax's one-hot."""
         if self.greedy:
             return one_hot(scores.argmax(-1), scores.shape[-1])
-        return scores.softmax(-1)
+        return softmax(scores)
 
     def draw(self, distribution: Tensor) -> Tensor:
         """One token from each row: [k, V] → [k]."""
@@ -153,6 +153,14 @@ class Sampler:
         if s.min_p:
             processors.append(MinPLogitsWarper(s.min_p))
         return processors
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Probabilities of processed logits: [..., V] → [..., V]; uniform where all are −∞.
+
+    A drafter may so find no allowed token to propose; the rule is exact whatever q it has then.
+    """
+    return scores.softmax(-1).nan_to_num(nan=1 / scores.shape[-1])
 
 
 def one_hot(tokens: Tensor, vocabulary_size: int) -> Tensor:

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +20,41 @@ from specviz.events import Cycle, RunFinished
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import Settings
 from specviz.trace import Trace, collect, line, parse
-from tests.tiny import END, FAMILIES, byte_tokenizer, run, target, tiny, with_end, without_end
+from tests.tiny import (
+    END,
+    FAMILIES,
+    VOCABULARY,
+    byte_tokenizer,
+    run,
+    target,
+    tiny,
+    with_end,
+    without_end,
+)
+from tests.trained import write_trained
 
+TRAINED = ("mtp", "hybrid", "small-2")
 KnowModel = Callable[[str, LanguageModel], None]
 
 
 @pytest.fixture
-def drafters(known_models: KnowModel) -> dict[str, str]:
-    """S, a copy of the target, and D, another random model; by the name that asks for it."""
+def drafters(known_models: KnowModel, tmp_path: Path) -> dict[str, str]:
+    """Drafters by a short name for the tests, and as they are asked for.
+
+    S is a copy of the target, D another random model. The trained ones have learned nothing,
+    and lack every third token of the vocabulary.
+    """
     known_models("S", tiny(seed=0))
     known_models("D", tiny(seed=1))
-    return {"S": "model:S", "D": "model:D"}
+    some = torch.tensor([token for token in range(VOCABULARY) if token % 3])
+    mtp = write_trained("mtp", target(), tmp_path, some)
+    return {
+        "S": "model:S",
+        "D": "model:D",
+        "mtp": mtp,
+        "hybrid": mtp.replace("mtp:", "hybrid:"),
+        "small-2": write_trained("small-2", target(), tmp_path, some),
+    }
 
 
 def prompts(count: int) -> list[str]:
@@ -54,7 +79,7 @@ def transformers_greedy(model: LanguageModel, prompt: str, tokens: int) -> list[
 
 class TestGreedy:
     @pytest.mark.slow
-    @pytest.mark.parametrize("kind", ["S", "D", "lookup", "early-exit:1", "early-exit:2"])
+    @pytest.mark.parametrize("kind", ["S", "D", "lookup", "early-exit:1", "early-exit:2", *TRAINED])
     def test_ids_equal_plain_decoding_at_every_gamma(
         self, kind: str, drafters: dict[str, str]
     ) -> None:
@@ -67,7 +92,7 @@ class TestGreedy:
             )
             assert drafted.token_ids == plain.token_ids, (prompt, gamma)
 
-    @pytest.mark.parametrize("kind", ["D", "lookup", "early-exit:2"])
+    @pytest.mark.parametrize("kind", ["D", "lookup", "early-exit:2", *TRAINED])
     def test_gamma_does_not_change_the_ids(self, kind: str, drafters: dict[str, str]) -> None:
         """Case 1: γ in {1, 2, 3, 5, 8, 16, 32} gives the same ids."""
         texts = {
@@ -98,7 +123,7 @@ class TestGreedy:
         ],
         ids=str,
     )
-    @pytest.mark.parametrize("kind", ["S", "D", "lookup", "early-exit:2"])
+    @pytest.mark.parametrize("kind", ["S", "D", "lookup", "early-exit:2", *TRAINED])
     def test_processors_apply_at_every_position_of_a_draft(
         self, settings: dict[str, Any], kind: str, drafters: dict[str, str]
     ) -> None:
@@ -193,7 +218,7 @@ class TestEnds:
         for end in ids:
             model = with_end(target(), (end,))
             plain = run(model, max_new_tokens=16)
-            for drafter in (drafters["S"], drafters["D"], "lookup", "early-exit:2"):
+            for drafter in (*drafters.values(), "lookup", "early-exit:2"):
                 drafted = run(model, max_new_tokens=16, drafter=drafter, gamma=5)
                 assert drafted.token_ids == plain.token_ids
                 assert drafted.text == plain.text
@@ -237,7 +262,7 @@ class TestEnds:
         assert len(drafted.token_ids) > 3
 
     @pytest.mark.parametrize("gamma", [1, 4])
-    @pytest.mark.parametrize("kind", ["S", "lookup", "none"])
+    @pytest.mark.parametrize("kind", ["S", "lookup", "none", *TRAINED])
     def test_budgets_are_exact(self, gamma: int, kind: str, drafters: dict[str, str]) -> None:
         """Case 10: max_new_tokens 0, 1, 2, γ, γ + 1, γ + 2."""
         free = run(without_end(target()), max_new_tokens=10).token_ids
@@ -260,12 +285,12 @@ class TestEnds:
     def test_token_id_0_is_an_ordinary_token(self, drafters: dict[str, str]) -> None:
         """Case 10."""
         settings: dict[str, Any] = {"allowed_token_ids": (0,), "max_new_tokens": 7}
-        for drafter in ("none", "lookup", drafters["S"]):
+        for drafter in ("none", "lookup", *drafters.values()):
             assert run(target(), drafter=drafter, **settings).token_ids == [0] * 7
 
     def test_a_drafter_asked_for_5_never_proposes_6(self, drafters: dict[str, str]) -> None:
         """Case 20."""
-        for drafter in ("lookup", "early-exit:1", drafters["D"]):
+        for drafter in ("lookup", "early-exit:1", *drafters.values()):
             trace = run(target(), "abcabcabcabc", drafter=drafter, gamma=5)
             assert max(c.drafted for c in trace.cycles) == 5
             assert all(c.drafted <= c.gamma <= 5 for c in trace.cycles)
@@ -317,7 +342,7 @@ class TestLimits:
         with pytest.raises(UserError, match=r"513 tokens long .* at most 512: shorten it"):
             run(target(), "a" * 513)
 
-    @pytest.mark.parametrize("kind", ["none", "S", "lookup", "early-exit:1"])
+    @pytest.mark.parametrize("kind", ["none", "S", "lookup", "early-exit:1", *TRAINED])
     def test_a_run_to_the_context_s_end(self, kind: str, drafters: dict[str, str]) -> None:
         """Case 14: correct to the last position, then it ends."""
         model = without_end(tiny(seed=0, max_position_embeddings=40))
@@ -376,7 +401,7 @@ class TestVocabularies:
 
 
 class TestCaches:
-    @pytest.mark.parametrize("kind", ["none", "S", "D", "lookup", "early-exit:2"])
+    @pytest.mark.parametrize("kind", ["none", "S", "D", "lookup", "early-exit:2", *TRAINED])
     def test_after_each_cycle_the_caches_hold_the_committed_prefix(
         self, kind: str, drafters: dict[str, str]
     ) -> None:
@@ -392,14 +417,19 @@ class TestCaches:
         accepted = set()
         for cycle in trace.cycles:
             assert cycle.cache.target_before == committed + cycle.drafted
-            committed += len(cycle.emitted)
+            seen, committed = committed, committed + len(cycle.emitted)
             accepted.add(cycle.accepted)
             assert cycle.cache.target_after == committed - 1
-            if kind in "SD":
+            if kind == "mtp" and cycle.drafted:
+                # Its pairs (hᵢ, tᵢ₊₁), up to the last token that the draft began with.
+                assert cycle.cache.drafter_after == seen - 1
+            elif kind == "hybrid":
+                assert (cycle.cache.drafter_after or 0) <= seen - 1
+            elif kind in {"S", "D", "small-2"}:
                 lag = cycle.accepted == cycle.drafted > 0
                 ended = cycle is trace.cycles[-1]
                 assert ended or cycle.cache.drafter_after == committed - 1 - lag
-            else:
+            elif kind != "mtp":
                 assert cycle.cache.drafter_after is None
         assert isinstance(trace.ended, RunFinished)
         assert trace.ended.target_passes == len(trace.cycles) + 1

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from transformers import PreTrainedModel
+
 from specviz.drafters.autoregressive import EarlyExit, ModelDrafter, check_same_tokenizer
 from specviz.drafters.base import Draft, Drafter, no_draft
+from specviz.drafters.hybrid import Hybrid
 from specviz.drafters.lookup import Lookup
+from specviz.drafters.mtp import Mtp, MtpBlock
 from specviz.drafters.none import NoDrafter
+from specviz.drafters.trained import load_trained
 from specviz.errors import UserError
+from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import CachedModel, LanguageModel
 from specviz.runtime.loading import load
+
+_Maker = Callable[[str, LanguageModel, CachedModel], Drafter]
 
 __all__ = ["Draft", "Drafter", "create", "no_draft"]
 
@@ -60,17 +68,49 @@ def _model(argument: str, target: LanguageModel, cached_target: CachedModel) -> 
     return ModelDrafter(f"model:{argument}", cached, drafter.context_length)
 
 
+def _mtp(argument: str, target: LanguageModel, cached_target: CachedModel) -> Mtp:
+    trained = load_trained(argument or "mtp", target)
+    if not isinstance(trained.module, MtpBlock):
+        raise UserError(
+            f"{argument} is a {trained.card.kind}: write {trained.card.kind}:{argument}."
+        )
+    return Mtp(trained.module, trained.head, trained.card.state_layers, cached_target)
+
+
+def _hybrid(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+    return Hybrid(_mtp(argument, target, cached_target))
+
+
+def _small(layers: int) -> _Maker:
+    kind = f"small-{layers}"
+
+    def make(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
+        trained = load_trained(argument or kind, target)
+        if not isinstance(trained.module, PreTrainedModel):
+            raise UserError(f"{argument} is an mtp: write mtp:{argument}.")
+        model = CachedModel(
+            trained.module, rollback_cache(trained.module.config), cached_target.before_pass
+        )
+        return ModelDrafter(kind, model, target.context_length)
+
+    return make
+
+
 def _expect_no_argument(kind: str, argument: str) -> None:
     if argument:
         raise UserError(f"The drafter {kind} takes no “:{argument}”: write {kind}.")
 
 
-_MAKERS: dict[str, Callable[[str, LanguageModel, CachedModel], Drafter]] = {
+_MAKERS: dict[str, _Maker] = {
     "none": _none,
     "lookup": _lookup,
     "early-exit": _early_exit,
     "model": _model,
+    "mtp": _mtp,
+    "hybrid": _hybrid,
+    "small-2": _small(2),
+    "small-4": _small(4),
 }
 
-SPELLINGS = ("none", "lookup", "early-exit:N", "model:ID")
+SPELLINGS = ("none", "lookup", "mtp", "hybrid", "small-2", "small-4", "early-exit:N", "model:ID")
 """How each is written."""

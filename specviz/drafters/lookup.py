@@ -31,23 +31,30 @@ class Lookup:
         start = find_continuation(context, LONGEST_MATCH)
         if start is None:
             return no_draft(sampler, context.device)
-        # Behind the context's end it goes on copying its own copy, as LZ77 does: text that
-        # repeats with a short period can so be proposed at any length.
-        steps = torch.arange(gamma, device=context.device) % (len(context) - start)
-        tokens = context[start + steps]
-        return Draft(tokens, one_hot(tokens, sampler.vocabulary_size))
+        return copied_draft(context, start, gamma, sampler)
 
     def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:
         """Nothing to remember."""
 
 
-def find_continuation(context: Tensor, longest: int) -> int | None:
+def copied_draft(context: Tensor, start: int, gamma: int, sampler: Sampler) -> Draft:
+    """`gamma` tokens, copied from `context`, [n], from `start` on.
+
+    Behind the context's end it goes on copying its own copy, as LZ77 does: text that repeats
+    with a short period can so be proposed at any length.
+    """
+    steps = torch.arange(gamma, device=context.device) % (len(context) - start)
+    tokens = context[start + steps]
+    return Draft(tokens, one_hot(tokens, sampler.vocabulary_size))
+
+
+def find_continuation(context: Tensor, longest: int, shortest: int = 1) -> int | None:
     """Where the latest earlier occurrence of the context's last tokens goes on.
 
-    The longest suffix of at most `longest` tokens that stands earlier in `context`, [n],
-    counts, and of its occurrences the latest; None if even the last token is new.
+    The longest suffix of `shortest` to `longest` tokens that stands earlier in `context`, [n],
+    counts, and of its occurrences the latest; None if there is none.
     """
-    for size in range(min(longest, len(context) - 1), 0, -1):
+    for size in range(min(longest, len(context) - 1), shortest - 1, -1):
         windows = context[:-1].unfold(0, size, 1)
         found = (windows == context[-size:]).all(1).nonzero()
         if len(found):

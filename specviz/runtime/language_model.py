@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerBase
 
 from specviz.errors import UserError
 from specviz.runtime.cache import roll_back, rollback_cache
+from specviz.runtime.layers import first_layers
 from specviz.runtime.token_text import Pieces
-
-_Module = TypeVar("_Module", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -131,6 +129,11 @@ class CachedModel:
         """Tokens in the cache."""
         return int(self._cache.get_seq_length())
 
+    def embed(self, tokens: Tensor) -> Tensor:
+        """The model's embeddings of `tokens`: [k] → [k, width]."""
+        embeddings: Tensor = self._model.get_input_embeddings()(tokens)
+        return embeddings
+
     def forward(
         self, tokens: Tensor, *, keep: int | None = None, hidden_states: bool = False
     ) -> Pass:
@@ -159,32 +162,5 @@ class CachedModel:
         What it remembers, it writes into the cache of the whole: roll it back before the
         whole passes over the same positions.
         """
-        shallow = _first_layers(self._model, layers)
+        shallow = first_layers(self._model, layers)
         return CachedModel(shallow, self._cache, self.before_pass, layers)
-
-
-def _first_layers(model: PreTrainedModel, count: int) -> PreTrainedModel:
-    """The same model, cut after `count` layers: a new shell around the same weights."""
-    shell = _shallow_copy(model)
-    body = _shallow_copy(model.base_model)
-    total = len(rollback_cache(model.config).layers)
-    for name, child in model.base_model.named_children():
-        if isinstance(child, nn.ModuleList) and len(child) == total:
-            body.register_module(name, nn.ModuleList(child[:count]))
-            break
-    else:
-        raise UserError(
-            f"Early exit does not know where the layers of a {model.config.model_type} model are: "
-            "choose another drafter."
-        )
-    config: Any = copy.copy(body.config)
-    config.num_hidden_layers = count
-    body.config = config
-    shell.register_module(model.base_model_prefix, body)
-    return shell
-
-
-def _shallow_copy(module: _Module) -> _Module:
-    twin = copy.copy(module)
-    twin._modules = dict(module._modules)
-    return twin

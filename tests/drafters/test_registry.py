@@ -23,7 +23,7 @@ def test_a_drafter_bears_the_name_that_made_it(
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("", "There is no drafter “”: choose none, lookup, early-exit:N, model:ID"),
+        ("", "There is no drafter “”: choose none, lookup, mtp, hybrid"),
         ("magic", "There is no drafter “magic”"),
         ("early-exit", "a number of layers from 1 to 2"),
         ("early-exit:0", "a number of layers from 1 to 2"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from specviz.runtime.language_model import LanguageModel
 from specviz.sampling import Sampler
 from specviz.settings import Settings
 from tests.tiny import VOCABULARY, run, target, tiny, without_end
+from tests.trained import write_trained
 
 ALLOWED = (97, 98, 99, 100, 101)
 PAIRS = 1_500
@@ -54,15 +56,22 @@ def exact_joint(settings: Settings) -> torch.Tensor:
     [
         ("model:D", {"temperature": 4.0}),
         ("early-exit:1", {"temperature": 6.0, "top_p": 0.9, "repetition_penalty": 1.2}),
+        ("mtp", {"temperature": 4.0}),
     ],
 )
 def test_pairs_out_of_the_engine_follow_the_target_s_joint(
     drafter: str,
     settings: dict[str, Any],
     known_models: Callable[[str, LanguageModel], None],
+    tmp_path: Path,
 ) -> None:
-    """Cases 3, 6 and 21: acceptance, rejection and residual were all reached."""
+    """Cases 3, 6 and 21: acceptance, rejection and residual were all reached.
+
+    The block of mtp can propose two of the five tokens only.
+    """
     known_models("D", tiny(seed=1))
+    if drafter == "mtp":
+        drafter = write_trained("mtp", target(), tmp_path, torch.tensor(ALLOWED[1:3]))
     everything: dict[str, Any] = {**settings, "allowed_token_ids": ALLOWED}
     counts = torch.zeros(5, 5, dtype=torch.long)
     kept = refused = 0

@@ -1,0 +1,1 @@
+"""Training a drafter from the target's own output: prompts → corpus → training."""

@@ -1,0 +1,194 @@
+"""The target writes the text that drafters learn from, and what it thought of every token.
+
+A corpus is a folder of shards, one a batch of prompts, each a safetensors file that appears
+whole or not at all: writing goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from specviz.distillation.prompts import first_prompts, second_prompts
+from specviz.recording import largest
+from specviz.runtime.cache import rollback_cache
+from specviz.runtime.language_model import LanguageModel
+
+BATCH = 48
+"""Answers that are written side by side."""
+
+LABELS = 64
+"""Tokens whose probability is kept at every position."""
+
+TEMPERATURES = (0.0, 0.0, 0.7, 1.0)
+"""Of a batch's rows in turn: half of the text is greedy."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """One prompt and its answer: S tokens that the target has passed over."""
+
+    tokens: Tensor
+    """[S] ids."""
+    states: Tensor
+    """[S, depths · width] the target's hidden states, those of `state_layers` side by side."""
+    label_ids: Tensor
+    """[A, LABELS] what the target thought of the answer's tokens: row a belongs to position
+    S − A + a, and is about the token behind it."""
+    label_probabilities: Tensor
+    """[A, LABELS] of the full distribution at temperature 1; they sum to less than 1."""
+
+    @property
+    def answer(self) -> int:
+        """The first position with a label: the last token of the prompt."""
+        return len(self.tokens) - len(self.label_ids)
+
+
+def state_layers(layers: int) -> tuple[int, int, int]:
+    """Which hidden states a drafter may read, of the embeddings and one a layer.
+
+    From a third of the depth, from two thirds, and the last (EAGLE-3, arXiv 2503.01840).
+    """
+    return layers // 3, 2 * layers // 3, layers
+
+
+def write_corpus(
+    target: LanguageModel,
+    folder: Path,
+    *,
+    prompts: int,
+    max_new_tokens: int,
+    seed: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """Write what is missing of a corpus of `prompts` prompts; two of five are second-stage."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = -(-prompts // BATCH)
+    first_stage = -(-shards * 3 // 5)
+    first = first_prompts(first_stage * BATCH, seed)
+    second: list[str] = []
+    for shard in range(shards):
+        path = folder / f"{shard:04}.safetensors"
+        if not path.exists():
+            if shard < first_stage:
+                batch = first[shard * BATCH : (shard + 1) * BATCH]
+            else:
+                second = second or second_prompts(
+                    (shards - first_stage) * BATCH, seed, _answers(target, folder, first)
+                )
+                start = (shard - first_stage) * BATCH
+                batch = second[start : start + BATCH]
+            _save(_write(target, batch, max_new_tokens, seed + shard), path)
+        progress(shard + 1, shards)
+
+
+def read_corpus(folder: Path) -> Iterator[Text]:
+    """Every sequence, shard by shard."""
+    for path in sorted(folder.glob("*.safetensors")):
+        shard = load_file(path)
+        lengths, answers = shard["lengths"].tolist(), shard["answers"].tolist()
+        yield from (
+            Text(*parts)
+            for parts in zip(
+                torch.split(shard["tokens"], lengths),
+                torch.split(shard["states"], lengths),
+                torch.split(shard["label_ids"], answers),
+                torch.split(shard["label_probabilities"], answers),
+                strict=True,
+            )
+        )
+
+
+def _answers(target: LanguageModel, folder: Path, prompts: Sequence[str]) -> list[tuple[str, str]]:
+    """The first stage's prompts with their answers."""
+    texts = [
+        str(target.tokenizer.decode(text.tokens[text.answer + 1 :], skip_special_tokens=True))
+        for text in read_corpus(folder)
+    ]
+    return [(prompt, text) for prompt, text in zip(prompts, texts, strict=False) if text.strip()]
+
+
+@torch.inference_mode()
+def _write(
+    target: LanguageModel, prompts: Sequence[str], max_new_tokens: int, seed: int
+) -> list[Text]:
+    """Answers to a batch of prompts, padded on the left so that all grow at the same end."""
+    encoded = [target.encode(prompt, raw=False) for prompt in prompts]
+    width = max(map(len, encoded))
+    device = target.device
+    tokens = torch.tensor([[0] * (width - len(ids)) + ids for ids in encoded], device=device)
+    mask = torch.tensor(
+        [[0] * (width - len(ids)) + [1] * len(ids) for ids in encoded], device=device
+    )
+    temperature = torch.tensor(TEMPERATURES, device=device).repeat(len(encoded))[: len(encoded)]
+    sampled = temperature > 0
+    end_ids = torch.tensor(sorted(target.end_ids), device=device)
+    generator = torch.Generator(device).manual_seed(seed)
+
+    cache = rollback_cache(target.model.config)
+    layers = state_layers(target.layers)
+    states, label_ids, label_probabilities = [], [], []
+    new, alive = tokens, torch.ones(len(encoded), dtype=torch.bool, device=device)
+    lengths = torch.zeros(len(encoded), dtype=torch.long, device=device)
+    for _ in range(max_new_tokens):
+        output = target.model(
+            input_ids=new,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(1) - 1).clamp_min(0)[:, -new.shape[1] :],
+            cache=cache,
+            use_cache=True,
+            logits_to_keep=1,
+            output_hidden_states=True,
+        )
+        states.append(
+            torch.cat([output.hidden_states[layer] for layer in layers], -1).bfloat16().cpu()
+        )
+        logits = output.logits[:, -1, : target.vocabulary_size].float()
+        probabilities, ids = largest(logits.softmax(-1), LABELS)
+        label_ids.append(ids.int().cpu())
+        label_probabilities.append(probabilities.half().cpu())
+        lengths += alive
+        # The largest of logits with Gumbel noise is a draw from their softmax.
+        noise = torch.empty_like(logits[sampled]).exponential_(generator=generator).log_()
+        logits[sampled] -= temperature[sampled, None] * noise
+        new = logits.argmax(-1, keepdim=True)
+        alive &= ~torch.isin(new[:, 0], end_ids)
+        if not alive.any():
+            break
+        tokens = torch.cat([tokens, new], 1)
+        mask = torch.cat([mask, mask.new_ones(len(mask), 1)], 1)
+
+    all_states = torch.cat(states, 1)
+    all_ids, all_probabilities = torch.stack(label_ids, 1), torch.stack(label_probabilities, 1)
+    sequences = []
+    for row, (known, answered) in enumerate(zip(encoded, lengths.tolist(), strict=True)):
+        seen = slice(width - len(known), width + answered - 1)
+        sequences.append(
+            Text(
+                tokens[row, seen].int().cpu(),
+                all_states[row, seen],
+                all_ids[row, :answered],
+                all_probabilities[row, :answered],
+            )
+        )
+    return sequences
+
+
+def _save(sequences: Sequence[Text], path: Path) -> None:
+    shard = {
+        "lengths": torch.tensor([len(sequence.tokens) for sequence in sequences]),
+        "answers": torch.tensor([len(sequence.label_ids) for sequence in sequences]),
+        "tokens": torch.cat([sequence.tokens for sequence in sequences]),
+        "states": torch.cat([sequence.states for sequence in sequences]),
+        "label_ids": torch.cat([sequence.label_ids for sequence in sequences]),
+        "label_probabilities": torch.cat([sequence.label_probabilities for sequence in sequences]),
+    }
+    staged = path.with_suffix(".part")
+    save_file(shard, staged)
+    os.replace(staged, path)

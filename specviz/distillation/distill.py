@@ -1,0 +1,212 @@
+"""A drafter from nothing: corpus, training, a file with its card. Goes on where it stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from specviz.distillation.corpus import read_corpus, state_layers, write_corpus
+from specviz.distillation.training import (
+    Batch,
+    Batches,
+    MtpStudent,
+    Outcome,
+    SmallStudent,
+    Student,
+    draft_vocabulary,
+    learning_rate,
+    outcome,
+)
+from specviz.drafters import trained
+from specviz.drafters.draft_vocabulary import DraftHead
+from specviz.runtime.language_model import LanguageModel
+
+
+class Recipe(BaseModel):
+    """Every setting of a training; stored with its result."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompts: int = Field(default=2880, ge=48)
+    """Prompts that the target answers."""
+    max_new_tokens: int = Field(default=128, ge=2)
+    """Tokens of an answer, at most."""
+    vocabulary: int = Field(default=8192, ge=16)
+    """Tokens that the drafter may propose."""
+    steps: int = Field(default=2000, ge=1)
+    batch_tokens: int = Field(default=2048, ge=64)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    unroll: int = Field(default=3, ge=1)
+    """Drafting steps that an mtp block is trained on."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the training stands."""
+
+    step: int
+    loss: float
+    overlap: Sequence[float]
+    """Held-out Σ min(p, q), by drafting step."""
+    agreement: Sequence[float]
+    """Held-out greedy acceptance, by drafting step."""
+
+
+_HELD_OUT = 40
+"""One text of so many is held out."""
+_CHECK_EVERY = 100
+
+
+def distill(
+    kind: str,
+    target: LanguageModel,
+    folder: Path,
+    recipe: Recipe,
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Path:
+    """Train a drafter of a kind; returns its file in `folder`.
+
+    The corpus in `folder` is written first, as far as it is missing, and shared by every kind.
+    """
+    write_corpus(
+        target,
+        folder / "corpus",
+        prompts=recipe.prompts,
+        max_new_tokens=recipe.max_new_tokens,
+        seed=recipe.seed,
+        progress=progress,
+    )
+    texts = [text for text in read_corpus(folder / "corpus") if len(text.label_ids) > 3]
+    held_out = texts[::_HELD_OUT]
+    seen = [text for index, text in enumerate(texts) if index % _HELD_OUT]
+    vocabulary = draft_vocabulary(
+        seen, recipe.vocabulary, sorted(target.end_ids), target.vocabulary_size
+    )
+    torch.manual_seed(recipe.seed)
+    head = DraftHead(target.model, vocabulary)
+    layers = state_layers(target.layers) if kind == "mtp" else ()
+    module = trained.new_module(kind, target.model, head, len(layers))
+    student = _student(kind, module, target, recipe)
+    batches, checks = (
+        Batches(chosen, vocabulary, target.vocabulary_size, recipe.batch_tokens)
+        for chosen in (seen, held_out)
+    )
+    training_run = _Training(student, recipe, folder / f"{kind}.checkpoint")
+    stream = _from_step(batches, training_run.step)
+    held_out_now: Progress | None = None
+    while training_run.step < recipe.steps:
+        loss = training_run.advance(outcome(student, head, next(stream)))
+        progress(training_run.step, recipe.steps)
+        if training_run.step % _CHECK_EVERY == 0 or training_run.step == recipe.steps:
+            held_out_now = _check(student, head, checks, training_run.step, loss)
+            training_run.save()
+            report(held_out_now)
+    held_out_now = held_out_now or _check(student, head, checks, training_run.step, 0.0)
+    card = trained.Card(
+        kind=kind,
+        target=target.id,
+        fingerprint=trained.fingerprint(target),
+        state_layers=layers,
+        training={
+            **recipe.model_dump(),
+            "texts": len(seen),
+            "tokens": sum(len(text.label_ids) for text in seen),
+            "held_out_overlap": held_out_now.overlap,
+            "held_out_agreement": held_out_now.agreement,
+        },
+    )
+    path = folder / f"{kind}.safetensors"
+    trained.save(path, card, vocabulary, trained.own_weights(module))
+    return path
+
+
+class _Training:
+    """Optimizer and step, and their checkpoint."""
+
+    def __init__(self, student: Student, recipe: Recipe, checkpoint: Path) -> None:
+        self.step = 0
+        self._recipe = recipe
+        self._checkpoint = checkpoint
+        self._module = student.weights
+        self._parameters = [p for p in _own(student.weights) if p.requires_grad]
+        self._optimizer = torch.optim.AdamW(
+            self._parameters, lr=recipe.learning_rate, betas=(0.9, 0.95), weight_decay=0.01
+        )
+        if checkpoint.exists():
+            stored = torch.load(checkpoint, weights_only=True)
+            self.step = stored["step"]
+            self._module.load_state_dict(stored["module"])
+            self._optimizer.load_state_dict(stored["optimizer"])
+
+    def advance(self, result: Outcome) -> float:
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate(self.step, self._recipe.steps, self._recipe.learning_rate)
+        self._optimizer.zero_grad()
+        torch.autograd.backward(result.loss)
+        nn.utils.clip_grad_norm_(self._parameters, 1.0)
+        self._optimizer.step()
+        self.step += 1
+        return float(result.loss.detach())
+
+    def save(self) -> None:
+        staged = self._checkpoint.with_suffix(".part")
+        torch.save(
+            {
+                "step": self.step,
+                "module": self._module.state_dict(),
+                "optimizer": self._optimizer.state_dict(),
+            },
+            staged,
+        )
+        os.replace(staged, self._checkpoint)
+
+
+def _own(module: nn.Module) -> Iterator[nn.Parameter]:
+    """The parameters that are not shared with the target, made ready to be trained."""
+    for name, parameter in module.named_parameters():
+        parameter.requires_grad_("embed" not in name)
+        yield parameter
+
+
+def _student(kind: str, module: Any, target: LanguageModel, recipe: Recipe) -> Student:
+    if kind == "mtp":
+        return MtpStudent(module, target.model, recipe.unroll)
+    return SmallStudent(module)
+
+
+def _from_step(batches: Batches, step: int) -> Iterator[Batch]:
+    """The batches of all epochs, from the one of `step` on."""
+    epoch = passed = 0
+    while True:
+        for batch in batches.epoch(epoch):
+            if passed >= step:
+                yield batch
+            passed += 1
+        epoch += 1
+
+
+@torch.no_grad()
+def _check(
+    student: Student, head: DraftHead, held_out: Batches, step: int, loss: float
+) -> Progress:
+    outcomes = [outcome(student, head, batch) for batch in held_out.epoch(0)]
+
+    def mean(columns: list[list[float]]) -> list[float]:
+        return Tensor(columns).mean(0).tolist()
+
+    return Progress(
+        step,
+        loss,
+        mean([found.overlap for found in outcomes]),
+        mean([found.agreement for found in outcomes]),
+    )
