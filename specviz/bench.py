@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from specviz.costs import measure_passes
 from specviz.engine import decode
 from specviz.errors import UserError
+from specviz.machine import Machine, this_machine
 from specviz.metrics import Summary, judged, summarize
 from specviz.parity import Parting, find_parting
 from specviz.runtime.language_model import LanguageModel
@@ -23,8 +22,6 @@ from specviz.trace import Trace, collect
 
 PLAIN = "none"
 _WARM_UP_TOKENS = 8
-_PASS_REPEATS = 15
-_PASS_CONTEXT = 128
 
 
 class Prompt(BaseModel):
@@ -75,18 +72,9 @@ class Row(BaseModel):
     """Of the texts that differ, those that part at a tie within rounding."""
 
 
-class Environment(BaseModel):
-    """What it was measured on."""
+class Environment(Machine):
+    """What it was measured on, and how much."""
 
-    model_config = ConfigDict(frozen=True)
-
-    target: str
-    device: str
-    device_name: str
-    dtype: str
-    threads: int
-    torch: str
-    python: str
     prompts: int
     repeats: int
     max_new_tokens: int
@@ -161,7 +149,7 @@ def bench(
                 runs[cell][repeat].append(trace)
                 done += 1
                 progress(done, total)
-    pass_cost = measure_pass_cost(target, _pass_lengths(runs))
+    pass_cost = {cost.tokens: cost.v.median for cost in measure_passes(target, _pass_lengths(runs))}
     plain = runs[grid[0]]
     measured = grid if PLAIN in drafters else cells
     rows = [
@@ -170,39 +158,13 @@ def bench(
     return BenchResult(
         rows=tuple(rows),
         environment=Environment(
-            target=target.id,
-            device=str(target.device),
-            device_name=_device_name(target.device),
-            dtype=str(target.dtype).removeprefix("torch."),
-            threads=torch.get_num_threads(),
-            torch=torch.__version__,
-            python=platform.python_version(),
+            **this_machine(target).model_dump(),
             prompts=len(prompts),
             repeats=repeats,
             max_new_tokens=settings.max_new_tokens,
             pass_cost=pass_cost,
         ),
     )
-
-
-def measure_pass_cost(target: LanguageModel, lengths: Sequence[int]) -> dict[int, float]:
-    """v(k) = T(k) / T(1) for each k: medians of alternating passes behind a cached context."""
-    lengths = sorted({1, *lengths})
-    seconds: dict[int, list[float]] = {k: [] for k in lengths}
-    tokens = torch.arange(_PASS_CONTEXT + max(lengths), device=target.device)
-    tokens %= target.vocabulary_size
-    model = target.open()
-    with torch.inference_mode():
-        model.forward(tokens[:_PASS_CONTEXT], keep=1)
-        for _ in range(_PASS_REPEATS):
-            for k in lengths:
-                start = time.perf_counter()
-                # Reading a value back makes the host wait for a GPU's work.
-                model.forward(tokens[_PASS_CONTEXT : _PASS_CONTEXT + k]).logits[0, 0].item()
-                seconds[k].append(time.perf_counter() - start)
-                model.roll_back(_PASS_CONTEXT)
-    medians = {k: statistics.median(times) for k, times in seconds.items()}
-    return {k: median / medians[1] for k, median in medians.items()}
 
 
 def _with_cell(settings: Settings, cell: Cell, **changes: int) -> Settings:
@@ -285,9 +247,3 @@ def _partings(
         if parting:
             found.append(parting)
     return found
-
-
-def _device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return platform.processor() or platform.machine()

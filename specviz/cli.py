@@ -1,4 +1,4 @@
-"""`python -m specviz …`: fetch, models, run, bench, prove, distill, serve.
+"""The command line: `python -m specviz …`.
 
 A user's mistake ends in one line on standard error and exit code 2. torch is imported only by
 the commands that need it, so that the others answer at once.
@@ -193,6 +193,27 @@ def bench(
         )
     _write_json(json_file, result.model_dump(mode="json"))
     _console().print(bench_table(result))
+
+
+@app.command()
+def profile(
+    drafters: Annotated[str, typer.Option(help="Separated by commas.")] = "lookup,early-exit:8",
+    target: Target = registry.DEFAULT_TARGET,
+    dtype: Dtype = "auto",
+    json_file: JsonFile = None,
+) -> None:
+    """Measure what passes and drafts cost on this machine."""
+    from specviz.costs import measure_costs
+    from specviz.terminal import costs_tables
+
+    names = _listed(drafters, "--drafters")
+    _check_writable(json_file)
+    model = _load(target, dtype)
+    with progress.steps("Measuring") as report:
+        costs = measure_costs(model, names, progress=report)
+    _write_json(json_file, costs.model_dump(mode="json"))
+    for table in costs_tables(costs):
+        _console().print(table)
 
 
 @app.command()

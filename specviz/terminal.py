@@ -19,6 +19,7 @@ from specviz.events import Cycle, Emitted, Event, Prefilled
 if TYPE_CHECKING:
     from specviz.bench import BenchResult
     from specviz.bench import Row as BenchRow
+    from specviz.costs import Costs
     from specviz.metrics import Summary
     from specviz.proof import Proof
 
@@ -174,6 +175,42 @@ def _identical(row: BenchRow) -> str:
     if row.greedy_identical:
         return "yes"
     return f"no ({row.ties} at ties)"
+
+
+def costs_tables(costs: Costs) -> tuple[Table, Table, Table]:
+    """v by k, c by drafter, and the device's rates."""
+    passes = plain_table(
+        ("k", "T(k) ms", "v(k)", "quartiles"),
+        (
+            (
+                str(cost.tokens),
+                f"{1000 * cost.seconds.median:.1f}",
+                number(cost.v.median),
+                f"{cost.v.low:.2f}–{cost.v.high:.2f}",
+            )
+            for cost in costs.v
+        ),
+    )
+    drafts = plain_table(
+        ("drafter", "ms a step", "c", "quartiles"),
+        (
+            (
+                cost.drafter,
+                f"{1000 * cost.seconds.median:.2f}",
+                f"{cost.c.median:.3f}",
+                f"{cost.c.low:.3f}–{cost.c.high:.3f}",
+            )
+            for cost in costs.c
+        ),
+    )
+    device = plain_table(
+        ("", ""),
+        (
+            ("memory, GB/s", f"{costs.bandwidth_bytes_per_s / 1e9:.1f}"),
+            ("arithmetic, GFLOP/s", f"{costs.flops_per_s / 1e9:.1f}"),
+        ),
+    )
+    return passes, drafts, device
 
 
 def proof_table(proof: Proof) -> Table:

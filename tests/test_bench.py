@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from specviz import bench as benchmarks
-from specviz.bench import Prompt, bench, measure_pass_cost, read_prompts
+from specviz.bench import Prompt, bench, read_prompts
 from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.settings import Settings
@@ -94,12 +94,6 @@ def test_an_unfit_drafter_is_refused_before_the_long_work() -> None:
 def test_answers_that_end_at_once_cannot_be_timed() -> None:
     with pytest.raises(UserError, match="Nothing can be timed"):
         measure(settings=Settings(raw=True, max_new_tokens=1))
-
-
-def test_the_cost_of_one_token_is_the_unit() -> None:
-    cost = measure_pass_cost(target(), [3, 5])
-    assert sorted(cost) == [1, 3, 5]
-    assert cost[1] == 1.0
 
 
 @pytest.mark.parametrize(
