@@ -8,7 +8,7 @@ drafter's own pairs must fail it by far, and so must each known fault of an impl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +25,7 @@ VOCABULARY = 5
 SIGNIFICANCE = 0.001
 DEFAULT_PAIRS = 200_000
 MOST_PAIRS = 5_000_000
+_WALK_STEPS = 80
 
 
 class Exercised(BaseModel):
@@ -52,6 +53,10 @@ class Proof(BaseModel):
     passed: bool
     control_statistic: float
     """The drafter's own pairs, put to the same test."""
+    noise_floor: float
+    """As many pairs drawn from the joint distribution itself: what chance alone comes to."""
+    walk: tuple[tuple[int, float], ...]
+    """The statistic on the way: after so many pairs."""
     exercised: Exercised
     counts: tuple[tuple[int, ...], ...]
     """Pairs observed: rows by the first token, columns by the second."""
@@ -93,6 +98,31 @@ TARGET = World(
         ]
     ),
 )
+SMALLEST_SHARE = 0.01
+"""Of a token in a first distribution: less would leave cells that are too rare to be tested."""
+
+
+def world_with(first: Sequence[float], like: World) -> World:
+    """A world whose first token is distributed, after the processors, as given.
+
+    Raises:
+        UserError: if that is no distribution over the vocabulary that can be tested.
+    """
+    share = torch.tensor(first, dtype=torch.float64)
+    usable = len(share) == VOCABULARY and bool((share >= SMALLEST_SHARE - 1e-9).all())
+    if not usable or abs(float(share.sum()) - 1) > 1e-6:
+        raise UserError(
+            f"A distribution needs {VOCABULARY} shares of at least {SMALLEST_SHARE:.0%} "
+            "that sum to 1: draw the bars again."
+        )
+    return World((share.log() * SETTINGS.temperature).float(), like.second)
+
+
+def first_shares(world: World) -> list[float]:
+    """How a world distributes the first token, after the processors."""
+    return [float(share) for share in world.distribution(_sampler(0)).first.double()]
+
+
 DRAFTER = World(TARGET.first.flip(0) * 0.8, TARGET.second.roll(1, dims=1) * 0.7)
 SETTINGS = Settings(temperature=0.8)
 """Not 1, so that a q which was scored without the processors is another q."""
@@ -164,7 +194,14 @@ _FAULTS: dict[str, _Procedure] = {
 FAULTS = tuple(_FAULTS)
 
 
-def prove(pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None) -> Proof:
+def prove(
+    pairs: int = DEFAULT_PAIRS,
+    *,
+    seed: int = 0,
+    fault: str | None = None,
+    target: World = TARGET,
+    drafter: World = DRAFTER,
+) -> Proof:
     """Sample pairs through the rule and test them; with a fault switched in if one is named.
 
     Raises:
@@ -172,7 +209,7 @@ def prove(pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None
     """
     if fault is not None and fault not in _FAULTS:
         raise UserError(f"There is no fault “{fault}”: choose {', '.join(FAULTS)}.")
-    p, q = (world.distribution(_sampler(seed)) for world in (TARGET, DRAFTER))
+    p, q = (world.distribution(_sampler(seed)) for world in (target, drafter))
     joint = p.joint()
     if not 5 / float(joint.min()) <= pairs <= MOST_PAIRS:
         raise UserError(
@@ -180,10 +217,10 @@ def prove(pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None
             "so that even the rarest is expected five times."
         )
     procedure = _FAULTS[fault] if fault else _Procedure()
-    counts, exercised = sample_pairs(pairs, seed, procedure)
-    control = _count(_own_pairs(q, pairs, seed))
+    sampled, exercised = sample_pairs(pairs, seed, procedure, target, drafter)
+    counts = _count(sampled)
     statistic, critical = chi_square(counts, joint), critical_value(joint.numel() - 1)
-    control_statistic = chi_square(control, joint)
+    control_statistic = chi_square(_count(_own_pairs(q, pairs, seed)), joint)
     return Proof(
         pairs=pairs,
         seed=seed,
@@ -197,6 +234,8 @@ def prove(pairs: int = DEFAULT_PAIRS, *, seed: int = 0, fault: str | None = None
             and min(exercised.accepted, exercised.rejected, exercised.resampled) > 0
         ),
         control_statistic=control_statistic,
+        noise_floor=chi_square(_count(_own_pairs(p, pairs, seed + 1)), joint),
+        walk=_walk(sampled, joint),
         exercised=exercised,
         counts=tuple(tuple(row) for row in counts.tolist()),
         expected=tuple(tuple(row) for row in (joint * pairs).tolist()),
@@ -215,17 +254,32 @@ def critical_value(degrees_of_freedom: int) -> float:
     return float(chi2.ppf(1 - SIGNIFICANCE, degrees_of_freedom))
 
 
-def sample_pairs(pairs: int, seed: int, procedure: _Procedure) -> tuple[Tensor, Exercised]:
-    """[V, V] pairs that came out, and which branches of the rule they took.
+def _walk(pairs: Tensor, joint: Tensor) -> tuple[tuple[int, float], ...]:
+    """The statistic from where the rarest pair is expected five times, in equal steps."""
+    first = 5 / float(joint.min())
+    ends = torch.linspace(first, len(pairs), _WALK_STEPS).long().tolist()
+    counts = torch.zeros(joint.shape, dtype=torch.long)
+    points, start = [], 0
+    for end in ends:
+        counts = counts + _count(pairs[start:end])
+        points.append((end, chi_square(counts, joint)))
+        start = end
+    return tuple(points)
+
+
+def sample_pairs(
+    pairs: int, seed: int, procedure: _Procedure, target: World, drafter: World
+) -> tuple[Tensor, Exercised]:
+    """The pairs that came out, as numbers 5·first + second, and which branches they took.
 
     All pairs go through their cycles side by side: a cycle with γ = 2, and for those whose
     first proposal was rejected a second cycle with γ = 1.
     """
     sampler = _sampler(seed)
     generator = sampler.generator
-    p, q = TARGET.distribution(sampler), DRAFTER.distribution(sampler)
+    p, q = target.distribution(sampler), drafter.distribution(sampler)
     told = (
-        World(DRAFTER.first.softmax(-1), DRAFTER.second.softmax(-1))
+        World(drafter.first.softmax(-1), drafter.second.softmax(-1))
         if procedure.unprocessed_q
         else q
     )
@@ -259,7 +313,7 @@ def sample_pairs(pairs: int, seed: int, procedure: _Procedure) -> tuple[Tensor, 
     second[again] = torch.where(verdict_again.accepted == 1, three, verdict_again.token)
 
     rejected = int((verdict.accepted < 2).sum() + (verdict_again.accepted < 1).sum())
-    return _count(first * VOCABULARY + second), Exercised(
+    return first * VOCABULARY + second, Exercised(
         accepted=int(verdict.accepted.sum() + verdict_again.accepted.sum()),
         rejected=rejected,
         resampled=rejected,

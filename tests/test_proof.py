@@ -6,7 +6,17 @@ import pytest
 import torch
 
 from specviz.errors import UserError
-from specviz.proof import DRAFTER, FAULTS, SETTINGS, TARGET, chi_square, critical_value, prove
+from specviz.proof import (
+    DRAFTER,
+    FAULTS,
+    SETTINGS,
+    TARGET,
+    chi_square,
+    critical_value,
+    first_shares,
+    prove,
+    world_with,
+)
 
 
 def test_the_critical_value_is_the_tabulated_one() -> None:
@@ -72,3 +82,52 @@ def test_a_number_of_pairs_that_cannot_be_tested_is_refused(pairs: int) -> None:
 def test_an_unknown_fault_is_refused() -> None:
     with pytest.raises(UserError, match="no fault “typo”"):
         prove(fault="typo")
+
+
+def test_the_walk_ends_at_the_statistic() -> None:
+    proof = prove(100_000)
+    pairs, statistics = zip(*proof.walk, strict=True)
+    assert pairs[-1] == 100_000
+    assert statistics[-1] == pytest.approx(proof.statistic)
+    assert list(pairs) == sorted(set(pairs))
+    rarest = min(min(row) for row in proof.expected) / 100_000
+    assert pairs[0] * rarest == pytest.approx(5, rel=0.01)
+
+
+def test_chance_alone_stays_under_the_critical_value_and_is_no_copy() -> None:
+    proofs = [prove(50_000, seed=seed) for seed in range(8)]
+    floors = [proof.noise_floor for proof in proofs]
+    assert 24 * 0.6 < sum(floors) / len(floors) < 24 * 1.4
+    assert all(proof.noise_floor != proof.statistic for proof in proofs)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("drafter", [[0.01, 0.01, 0.01, 0.01, 0.96], [0.2] * 5])
+def test_the_rule_is_lossless_whatever_the_drafter_thinks(drafter: list[float]) -> None:
+    target = world_with([0.5, 0.2, 0.1, 0.15, 0.05], TARGET)
+    proof = prove(target=target, drafter=world_with(drafter, DRAFTER))
+    assert proof.passed
+    assert sum(proof.expected[0]) / proof.pairs == pytest.approx(0.5, abs=1e-4)
+
+
+def test_a_world_is_distributed_as_it_was_drawn() -> None:
+    shares = [0.5, 0.2, 0.1, 0.15, 0.05]
+    assert first_shares(world_with(shares, TARGET)) == pytest.approx(shares, abs=1e-6)
+    again = world_with(first_shares(TARGET), TARGET)
+    assert first_shares(again) == pytest.approx(first_shares(TARGET), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [0.25] * 4,
+        [0.3] * 5,
+        [0.0, 0.25, 0.25, 0.25, 0.25],
+        [-0.2, 0.3, 0.3, 0.3, 0.3],
+        [float("nan")] * 5,
+        [],
+    ],
+)
+def test_bars_that_are_no_distribution_are_refused(shares: list[float]) -> None:
+    with pytest.raises(UserError, match="draw the bars again"):
+        world_with(shares, TARGET)

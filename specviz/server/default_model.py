@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from specviz.errors import UserError
+from specviz.server.imports import importing
 
 Phase = Literal["unknown", "missing", "fetching", "failed", "ready"]
 Progress = Callable[[int, int], None]
@@ -31,13 +32,15 @@ class ModelState(NamedTuple):
 
 
 def _is_fetched() -> bool:
-    from specviz.runtime import embedded  # it imports torch, which no page may wait for
+    with importing:
+        from specviz.runtime import embedded
 
     return embedded.is_fetched()
 
 
 def _fetch(progress: Progress) -> Path:
-    from specviz.runtime import embedded
+    with importing:
+        from specviz.runtime import embedded
 
     return embedded.fetch(progress)
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from specviz.errors import UserError
 from specviz.events import Event, RunFailed
+from specviz.server.imports import importing
 from specviz.server.job import Job, JobRequest, Lane
 from specviz.server.lanes import run_lanes
 from specviz.server.limits import Limits
@@ -47,13 +48,15 @@ Load = Callable[..., Any]
 def _decode(
     target: Any, prompt: str, settings: Settings, *, cancelled: Callable[[], bool]
 ) -> Iterator[Event]:
-    from specviz.engine import decode  # torch is imported by the worker, not by the pages
+    with importing:
+        from specviz.engine import decode
 
     return decode(target, prompt, settings, cancelled=cancelled)
 
 
 def _load(**choice: str) -> Any:
-    from specviz.runtime.loading import load
+    with importing:
+        from specviz.runtime.loading import load
 
     return load(**choice)
 

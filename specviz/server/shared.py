@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from specviz.server.default_model import DefaultModel
 from specviz.server.hub import Hub
+from specviz.server.imports import importing
 
 _kept: dict[str, Any] = sys.modules.setdefault(
     "_specviz_process", ModuleType("_specviz_process")
@@ -67,6 +68,6 @@ async def lifespan(_: Any) -> AsyncIterator[dict[str, Any]]:
 def _load_default_model() -> None:
     """Have the default model ready before the first press of Start, if it is on disk."""
     if default_model().check():
-        from specviz.runtime.loading import load  # torch is imported by the worker only
-
+        with importing:
+            from specviz.runtime.loading import load
         load()

@@ -17,6 +17,7 @@ controls.keep()
 page = st.navigation(
     [
         st.Page(PAGES / "live.py", title=_("Live"), icon=":material/play_circle:", default=True),
+        st.Page(PAGES / "proof.py", title=_("Proof"), icon=":material/verified:"),
         st.Page(PAGES / "replay.py", title=_("Replay"), icon=":material/history:"),
     ],
     position="top",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -129,7 +130,8 @@ def open_app(browser: Browser) -> Iterator[OpenApp]:
 
 def is_ours(message: ConsoleMessage) -> bool:
     """Whether a message is an error, and not Streamlit's search for its own base path."""
-    return message.type == "error" and "/replay/_stcore/" not in message.location["url"]
+    search = re.search(r"/\w+/_stcore/", message.location["url"])
+    return message.type == "error" and not search
 
 
 def start(page: Page, *, tokens: int | None = None) -> None:
