@@ -160,6 +160,9 @@ def test_ctrl_c_stops_and_prints_what_ran(
         (["bench", "--prompts", "p", "--repeats", "0"], "'--repeats'"),
         (["prove", "--fault", "nonsense"], "no fault “nonsense”: choose q-without-processors"),
         (["prove", "--pairs", "3"], "pairs"),
+        (["profile", "--target", "{tiny}", "--drafters", "none"], "none proposes nothing"),
+        (["distill", "large"], "no kind “large” to train: choose mtp"),
+        (["distill", "mtp", "--steps", "0"], "--steps 0"),
         (["serve", "--port", "70000"], "'--port'"),
     ],
 )
@@ -177,7 +180,7 @@ def test_mistakes_end_in_one_line(
 def test_no_command_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in ("fetch", "models", "run", "bench", "prove", "serve"))
+    assert all(name in out for name in ("fetch", "models", "run", "bench", "profile", "distill"))
 
 
 @pytest.fixture
@@ -234,6 +237,36 @@ def test_bench(tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert all(row["greedy_identical"] for row in result["rows"])
     assert result["rows"][0]["speedup"] == 1
     assert "lookup" in capsys.readouterr().out
+
+
+def test_profile(tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "costs.json"
+    arguments = ["--drafters", "early-exit:1", "--target", tiny, "--dtype", "float32"]
+    assert main(["profile", *arguments, "--json", str(file)]) == 0
+    result = json.loads(file.read_text())
+    assert result.keys() == {"machine", "v", "c", "bandwidth_bytes_per_s", "flops_per_s"}
+    assert [cost["tokens"] for cost in result["v"]] == [*range(1, 17), 20, 24, 28, 32]
+    assert result["v"][0]["v"] == {"median": 1.0, "low": 1.0, "high": 1.0}
+    assert [cost["drafter"] for cost in result["c"]] == ["early-exit:1"]
+    assert "GB/s" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_distill_and_run_what_it_made(
+    tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "distilled.json"
+    options = "--prompts 48 --max-new-tokens 4 --vocabulary 64 --steps 3 --batch-tokens 1024"
+    arguments = ["--target", tiny, "--folder", str(tmp_path / "made"), *options.split()]
+    assert main(["distill", "mtp", *arguments, "--json", str(file)]) == 0
+    result = json.loads(file.read_text())
+    assert result["recipe"]["vocabulary"] == 64
+    assert [report["step"] for report in result["held_out"]] == [3]
+    spelled = f"mtp:{result['file']}"
+    assert f"--drafter {spelled}" in capsys.readouterr().out.replace("\n", "")
+    made = run_json(tmp_path, "abc", "--target", tiny, "--drafter", spelled, "--dtype", "float32")
+    plain = run_json(tmp_path, "abc", "--target", tiny, "--drafter", "none", "--dtype", "float32")
+    assert made["token_ids"] == plain["token_ids"]
 
 
 def test_prove(tmp_path: Path) -> None:
