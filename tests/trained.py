@@ -33,5 +33,5 @@ def write_trained(
         training={},
     )
     path = folder / f"{kind}.safetensors"
-    trained.save(path, card, vocabulary, trained.own_weights(module))
+    trained.save(path, card, vocabulary, trained.own_weights(module, target.model))
     return f"{kind}:{path}"

@@ -101,7 +101,7 @@ def distill(
         Batches(chosen, vocabulary, target.vocabulary_size, recipe.batch_tokens)
         for chosen in (seen, held_out)
     )
-    training_run = _Training(student, recipe, folder / f"{kind}.checkpoint")
+    training_run = _Training(student, target, recipe, folder / f"{kind}.checkpoint")
     stream = _from_step(batches, training_run.step)
     held_out_now: Progress | None = None
     while training_run.step < recipe.steps:
@@ -126,26 +126,32 @@ def distill(
         },
     )
     path = folder / f"{kind}.safetensors"
-    trained.save(path, card, vocabulary, trained.own_weights(module))
+    trained.save(path, card, vocabulary, trained.own_weights(module, target.model))
     return path
 
 
 class _Training:
     """Optimizer and step, and their checkpoint."""
 
-    def __init__(self, student: Student, recipe: Recipe, checkpoint: Path) -> None:
+    def __init__(
+        self, student: Student, target: LanguageModel, recipe: Recipe, checkpoint: Path
+    ) -> None:
         self.step = 0
+        self._target = target
         self._recipe = recipe
         self._checkpoint = checkpoint
         self._module = student.weights
-        self._parameters = [p for p in _own(student.weights) if p.requires_grad]
+        own = trained.own_weights(student.weights, target.model)
+        for name, parameter in student.weights.named_parameters():
+            parameter.requires_grad_(name in own)
+        self._parameters = [p for p in student.weights.parameters() if p.requires_grad]
         self._optimizer = torch.optim.AdamW(
             self._parameters, lr=recipe.learning_rate, betas=(0.9, 0.95), weight_decay=0.01
         )
         if checkpoint.exists():
             stored = torch.load(checkpoint, weights_only=True)
             self.step = stored["step"]
-            self._module.load_state_dict(stored["module"])
+            self._module.load_state_dict(stored["module"], strict=False)
             self._optimizer.load_state_dict(stored["optimizer"])
 
     def advance(self, result: Outcome) -> float:
@@ -163,19 +169,12 @@ class _Training:
         torch.save(
             {
                 "step": self.step,
-                "module": self._module.state_dict(),
+                "module": trained.own_weights(self._module, self._target.model),
                 "optimizer": self._optimizer.state_dict(),
             },
             staged,
         )
         os.replace(staged, self._checkpoint)
-
-
-def _own(module: nn.Module) -> Iterator[nn.Parameter]:
-    """The parameters that are not shared with the target, made ready to be trained."""
-    for name, parameter in module.named_parameters():
-        parameter.requires_grad_("embed" not in name)
-        yield parameter
 
 
 def _student(kind: str, module: Any, target: LanguageModel, recipe: Recipe) -> Student:

@@ -21,8 +21,10 @@ from transformers import PreTrainedModel
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.drafters.mtp import MtpBlock, block_config
 from specviz.errors import UserError
+from specviz.runtime.cpu_linear import speed_up_linear_layers
 from specviz.runtime.language_model import LanguageModel
 from specviz.runtime.layers import copied_layers
+from specviz.runtime.loading import fast_at_bfloat16
 
 KINDS = ("mtp", "small-2", "small-4")
 
@@ -72,8 +74,7 @@ def new_block(target: PreTrainedModel, depths: int) -> MtpBlock:
     with torch.no_grad():
         block.join.weight.copy_(torch.cat([identity, identity], 1) / 2)
         block.fuse.weight.copy_(torch.cat([0 * identity] * (depths - 1) + [identity], 1))
-    last = list(target.base_model.children())
-    for child in last:
+    for child in target.base_model.children():
         if isinstance(child, nn.ModuleList) and isinstance(child[-1], type(block.layer)):
             block.layer.load_state_dict(child[-1].state_dict())
     return block.to(device=target.device, dtype=target.dtype)
@@ -97,12 +98,13 @@ def new_module(kind: str, target: PreTrainedModel, head: DraftHead, depths: int)
     return new_small_model(target, int(kind.removeprefix("small-")), head)
 
 
-def own_weights(module: nn.Module) -> dict[str, Tensor]:
-    """What a file must hold of a module: not what is shared with the target."""
+def own_weights(module: nn.Module, target: PreTrainedModel) -> dict[str, Tensor]:
+    """What a file must hold of a module: not what it shares with the target."""
+    shared = {parameter.data_ptr() for parameter in target.parameters()}
     return {
         name: tensor
         for name, tensor in module.state_dict().items()
-        if "embed" not in name and not name.startswith("lm_head")
+        if tensor.data_ptr() not in shared
     }
 
 
@@ -143,7 +145,9 @@ def load_trained(file_or_kind: str, target: LanguageModel) -> Trained:
         if not name.endswith(".scale")
     }
     module.load_state_dict(weights, strict=False)
-    return Trained(card, module.to(target.dtype).eval(), head)
+    module.to(target.dtype).eval()
+    speed_up_linear_layers(module, multiplies_bfloat16=fast_at_bfloat16(str(target.device)))
+    return Trained(card, module, head)
 
 
 def _find(file_or_kind: str, target: LanguageModel) -> Path:

@@ -199,9 +199,9 @@ class Hub:
                 f"{request.settings.max_new_tokens:,} new tokens are asked for and at most "
                 f"{limits.max_new_tokens:,} are made here: ask for fewer."
             )
-        names_a_model = (
-            request.target is not None or request.settings.drafter.partition(":")[0] == "model"
-        )
+        drafter, _, argument = request.settings.drafter.partition(":")
+        names_a_file = drafter == "model" or (argument != "" and drafter != "early-exit")
+        names_a_model = request.target is not None or names_a_file
         if names_a_model and not limits.allow_other_models:
             raise UserError(
                 "This server runs its own model only: leave the model field empty "

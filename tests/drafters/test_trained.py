@@ -31,7 +31,7 @@ def test_what_is_stored_comes_back_within_8_bits(kind: str, tmp_path: Path) -> N
     torch.manual_seed(3)
     head = DraftHead(target().model, torch.arange(VOCABULARY))
     module = new_module(kind, target().model, head, len(loaded.card.state_layers))
-    original, restored = own_weights(module), own_weights(loaded.module)
+    original, restored = (own_weights(one, target().model) for one in (module, loaded.module))
     assert original.keys() == restored.keys()
     for name, tensor in original.items():
         step = tensor.abs().amax(-1, keepdim=True) / 127
@@ -98,6 +98,18 @@ def test_a_random_drafter_changes_the_speed_and_nothing_else(
     name = write_trained(kind, model, tmp_path)
     plain = run(model, max_new_tokens=40)
     assert run(model, max_new_tokens=40, drafter=name, gamma=3).token_ids == plain.token_ids
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_embeddings_are_shared_and_not_stored(family: str) -> None:
+    model: Any = tiny(family).model
+    head = DraftHead(model, torch.arange(VOCABULARY))
+    small = new_module("small-2", model, head, 0)
+    stored = own_weights(small, model)
+    assert all(VOCABULARY not in tensor.shape for tensor in stored.values())
+    whole = sum(parameter.numel() for parameter in model.parameters())
+    embeddings = model.get_input_embeddings().weight.numel()
+    assert 0 < sum(tensor.numel() for tensor in stored.values()) < whole - embeddings
 
 
 def test_a_block_begins_as_the_target_s_last_layer() -> None:

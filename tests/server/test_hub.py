@@ -64,7 +64,8 @@ def test_stop_takes_effect_before_the_next_pass(hubs: Hubs) -> None:
 def test_stopping_a_job_that_waits_takes_it_out_of_the_queue_at_once(hubs: Hubs) -> None:
     engine = FakeEngine(open_gate=False)
     hub = hubs(engine)
-    hub.submit(request("runs"))
+    first = hub.submit(request("runs"))
+    assert first.wait_until(lambda job: job.status.state == "running", 5)
     waiting, behind = hub.submit(request("waits")), hub.submit(request("behind"))
     hub.stop(waiting.id)
     assert waiting.finished
@@ -214,8 +215,10 @@ def test_limits_are_told_in_one_sentence_before_any_work(
 
 def test_a_drafter_model_counts_as_another_model(hubs: Hubs) -> None:
     hub = hubs(allow_other_models=False)
-    with pytest.raises(UserError, match="its own model only"):
-        hub.submit(request(drafter="model:gpt2"))
+    for drafter in ("model:gpt2", "mtp:/etc/passwd", "hybrid:x", "small-2:x", "small-4:x"):
+        with pytest.raises(UserError, match="its own model only"):
+            hub.submit(request(drafter=drafter))
+    assert finished(hub.submit(request(drafter="lookup")))
     assert finished(hub.submit(request(drafter="early-exit:4")))
 
 
