@@ -146,8 +146,11 @@ def start(page: Page, *, tokens: int | None = None) -> None:
 
 
 def phase(page: Page, name: str) -> None:
-    """Wait for a state of the instrument."""
+    """Wait for a state of the instrument; a finished run is shown to its end."""
     expect(page.locator(f".specviz[data-phase={name}]")).to_be_visible(timeout=LONG)
+    if name == "finished":
+        playing = page.locator(".specviz [data-playing]")
+        expect(playing).to_have_attribute("data-playing", "false", timeout=LONG)
 
 
 def ready(page: Page) -> None:
