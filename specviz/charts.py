@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from specviz.theory import textbook_tokens
+
 if TYPE_CHECKING:
+    from specviz.costs import Costs, DraftCost
     from specviz.proof import Proof
 
 HEIGHT = 300
@@ -77,11 +80,139 @@ def cells(proof: Proof, words: Words) -> go.Figure:
     return _finished(figure)
 
 
-def _finished(figure: go.Figure) -> go.Figure:
+def passes(costs: Costs, words: Words) -> go.Figure:
+    """v(k): what a pass over k tokens costs, with its quartiles.
+
+    Words: `v`, `quartiles`, `free`, `tokens`, `cost`.
+    """
+    tokens = [cost.tokens for cost in costs.v]
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=tokens,
+                y=[cost.v.median for cost in costs.v],
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [cost.v.high - cost.v.median for cost in costs.v],
+                    "arrayminus": [cost.v.median - cost.v.low for cost in costs.v],
+                    "thickness": 1,
+                },
+                mode="lines+markers",
+                name=words["v"],
+                hovertemplate="%{y:.2f}",
+            ),
+            go.Scatter(
+                x=[tokens[0], tokens[-1]],
+                y=[1, 1],
+                mode="lines",
+                line={"dash": "dot"},
+                name=words["free"],
+                hoverinfo="skip",
+            ),
+        ]
+    )
+    figure.update_xaxes(title=words["tokens"])
+    figure.update_yaxes(title=words["cost"], rangemode="tozero")
+    return _finished(figure)
+
+
+def drafts(costs: Costs, words: Words) -> go.Figure:
+    """c: what a draft step of each drafter costs, with its quartiles.
+
+    Words: `cost`.
+    """
+    figure = go.Figure(
+        go.Bar(
+            x=[cost.c.median for cost in costs.c],
+            y=[cost.drafter for cost in costs.c],
+            orientation="h",
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [cost.c.high - cost.c.median for cost in costs.c],
+                "arrayminus": [cost.c.median - cost.c.low for cost in costs.c],
+                "thickness": 1,
+            },
+            hovertemplate="%{x:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=words["cost"], rangemode="tozero")
+    return _finished(figure)
+
+
+def roofline(costs: Costs, words: Words) -> go.Figure:
+    """What the device could do at most, and what the target's passes do of it.
+
+    Below the ridge a pass waits for memory, and more tokens in it cost nothing; beyond it
+    arithmetic is the limit.
+
+    Words: `roof`, `passes`, `intensity`, `rate`, `hover`.
+    """
+    bandwidth, most = costs.bandwidth_bytes_per_s, costs.flops_per_s
+    intensity = [cost.operations / cost.bytes for cost in costs.v]
+    ridge = most / bandwidth
+    ends = sorted({intensity[0] / 2, ridge, max(intensity[-1], ridge) * 2})
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=ends,
+                y=[min(bandwidth * at, most) / 1e9 for at in ends],
+                mode="lines",
+                name=words["roof"],
+                hoverinfo="skip",
+            ),
+            go.Scatter(
+                x=intensity,
+                y=[cost.operations / cost.seconds.median / 1e9 for cost in costs.v],
+                customdata=[cost.tokens for cost in costs.v],
+                mode="markers",
+                marker={"symbol": "diamond", "size": 8},
+                name=words["passes"],
+                hovertemplate=words["hover"] + "<extra></extra>",
+            ),
+        ]
+    )
+    figure.update_xaxes(title=words["intensity"], type="log")
+    figure.update_yaxes(title=words["rate"], type="log")
+    return _finished(figure, hovermode="closest")
+
+
+def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
+    """The predicted speedup over acceptance and γ, with the measured v and one drafter's c.
+
+    Words: `acceptance`, `gamma`, `hover`.
+    """
+    v = {cost.tokens: cost.v.median for cost in costs.v}
+    gammas = [k - 1 for k in sorted(v) if k > 1 and k - 1 in v]
+    acceptance = [step / 50 for step in range(50)]
+    speedups = [
+        [
+            textbook_tokens(alpha, gamma) / (gamma * drafter.c.median + v[gamma + 1])
+            for alpha in acceptance
+        ]
+        for gamma in gammas
+    ]
+    figure = go.Figure(
+        go.Contour(
+            x=acceptance,
+            y=gammas,
+            z=speedups,
+            contours={"start": 0.25, "end": 8, "size": 0.25, "showlabels": True},
+            colorbar={"title": "×", "thickness": 12},
+            hovertemplate=words["hover"] + "<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=words["acceptance"], tickformat=".0%")
+    figure.update_yaxes(title=words["gamma"])
+    return _finished(figure, hovermode="closest")
+
+
+def _finished(figure: go.Figure, hovermode: str = "x unified") -> go.Figure:
     figure.update_layout(
         height=HEIGHT,
         margin=_MARGIN,
-        hovermode="x unified",
+        hovermode=hovermode,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
     return figure

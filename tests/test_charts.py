@@ -6,6 +6,7 @@ import pytest
 
 from specviz import charts
 from specviz.proof import prove
+from tests.costs_by_hand import costs
 
 WORDS = {
     "walk": "chi-square",
@@ -42,3 +43,57 @@ def test_every_pair_of_tokens() -> None:
     assert sum(observed.y) == pytest.approx(1)
     assert observed.y[7] == proof.counts[1][2] / proof.pairs
     assert expected.y[7] == proof.expected[1][2] / proof.pairs
+
+
+COST_WORDS = dict.fromkeys(
+    (
+        "v",
+        "free",
+        "tokens",
+        "cost",
+        "roof",
+        "passes",
+        "intensity",
+        "rate",
+        "hover",
+        "acceptance",
+        "gamma",
+    ),
+    "word",
+)
+
+
+def test_passes_with_their_quartiles() -> None:
+    measured, free = charts.passes(costs(1.0, 1.2, 2.0), COST_WORDS).data
+    assert list(measured.x) == [1, 2, 3]
+    assert list(measured.y) == [1.0, 1.2, 2.0]
+    assert list(measured.error_y.array) == pytest.approx([0.2, 0.24, 0.4])
+    assert list(measured.error_y.arrayminus) == pytest.approx([0.1, 0.12, 0.2])
+    assert set(free.y) == {1}
+
+
+def test_drafts() -> None:
+    (bars,) = charts.drafts(costs(1.0), COST_WORDS).data
+    assert dict(zip(bars.y, bars.x, strict=True)) == {"lookup": 0.001, "early-exit:8": 0.3}
+
+
+def test_the_roof_by_hand() -> None:
+    """20 GB/s and 100 GFLOP/s meet at 5 operations a byte.
+
+    Passes over 1 and 4 tokens lie at 2 and 8, and reach 2 G in 0.1 s and 8 G in 0.16 s.
+    """
+    roof, passes = charts.roofline(costs(1.0, 1.0, 1.0, 1.6), COST_WORDS).data
+    assert list(roof.x) == [1.0, 5.0, 16.0]
+    assert list(roof.y) == [20.0, 100.0, 100.0]
+    assert (passes.x[0], passes.x[3]) == (2.0, 8.0)
+    assert (passes.y[0], passes.y[3]) == pytest.approx((20.0, 50.0))
+
+
+def test_the_predicted_speedup_by_hand() -> None:
+    """α = 0.5, γ = 2: 1.75 tokens for 2 · 0.3 + v(3) = 1.5 passes."""
+    measured = costs(1.0, 0.8, 0.9)
+    (surface,) = charts.predicted(measured, measured.c[1], COST_WORDS).data
+    assert list(surface.y) == [1, 2]
+    assert surface.x[25] == 0.5
+    assert surface.z[1][25] == pytest.approx(1.75 / 1.5)
+    assert surface.z[0][0] == pytest.approx(1 / 1.1), "nothing is kept: one token a cycle"

@@ -20,11 +20,13 @@ from specviz.server.imports import importing
 from specviz.server.job import Job, JobRequest, Lane
 from specviz.server.lanes import run_lanes
 from specviz.server.limits import Limits
+from specviz.server.measurement import Measurement, Report, Result
 from specviz.server.replay import finished_job
 from specviz.server.runs_folder import Recording, RunsFolder, default_folder, is_id, new_id
 from specviz.settings import Settings
 
 JOBS_IN_MEMORY = 64
+MEASUREMENTS_IN_MEMORY = 64
 CHARS_IN_MEMORY = 256 * 1024 * 1024
 
 _JANITOR_SECONDS = 0.25
@@ -40,6 +42,8 @@ class Decode(Protocol):
         self, target: Any, prompt: str, settings: Settings, *, cancelled: Callable[[], bool]
     ) -> Iterator[Event]: ...
 
+
+_Task = Job | Measurement[Any]
 
 Load = Callable[..., Any]
 """`specviz.runtime.loading.load`: target and dtype to a model."""
@@ -97,9 +101,10 @@ class Hub:
         self._load = load
         self._warm_up = warm_up
         self._changed = threading.Condition()
-        self._waiting: deque[Job] = deque()
-        self._running: Job | None = None
+        self._waiting: deque[_Task] = deque()
+        self._running: _Task | None = None
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._measurements: OrderedDict[str, Measurement[Any]] = OrderedDict()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -137,16 +142,36 @@ class Hub:
         self._check(request)
         job = Job(new_id(), request)
         with self._changed:
-            if len(self._waiting) >= self.limits.queue_length:
-                raise UserError(
-                    f"{len(self._waiting)} runs are waiting already: try again in a few minutes."
-                )
+            self._check_room()
             self._save(job)
-            self._waiting.append(job)
             self._jobs[job.id] = job
-            self._number()
-            self._changed.notify_all()
+            self._enqueue(job)
         return job
+
+    def measure(
+        self, work: Callable[[Any, Report], Result], *, dtype: str = "auto"
+    ) -> Measurement[Result]:
+        """Put a measurement of the default model in the queue.
+
+        Args:
+            work: is given the model and the report to call after every step.
+            dtype: as for `load`.
+
+        Raises:
+            UserError: if the queue is full.
+        """
+        measurement = Measurement(new_id(), lambda report: work(self._load(dtype=dtype), report))
+        with self._changed:
+            self._check_room()
+            self._measurements[measurement.id] = measurement
+            self._forget_measurements()
+            self._enqueue(measurement)
+        return measurement
+
+    def measurement(self, id: str) -> Measurement[Any] | None:
+        """The measurement of this id, if it is still remembered."""
+        with self._changed:
+            return self._measurements.get(id)
 
     def get(self, job_id: str) -> Job:
         """The job of this id, from memory or from disk.
@@ -210,6 +235,17 @@ class Hub:
 
     # The queue
 
+    def _check_room(self) -> None:
+        if len(self._waiting) >= self.limits.queue_length:
+            raise UserError(
+                f"{len(self._waiting)} runs are waiting already: try again in a few minutes."
+            )
+
+    def _enqueue(self, task: _Task) -> None:
+        self._waiting.append(task)
+        self._number()
+        self._changed.notify_all()
+
     def _number(self) -> None:
         for place, job in enumerate(self._waiting, start=1):
             job.move_to("queued", place)
@@ -255,7 +291,7 @@ class Hub:
                 self._finish(job)
                 self._clean_up()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> _Task | None:
         with self._changed:
             self._changed.wait_for(lambda: self._closing.is_set() or bool(self._waiting))
             if self._closing.is_set():
@@ -265,12 +301,16 @@ class Hub:
             self._number()
             return self._running
 
-    def _run(self, job: Job) -> None:
-        self._publish(job, self._events(job))
+    def _run(self, task: _Task) -> None:
+        if isinstance(task, Measurement):
+            if not task.stopped:
+                task.run()
+        else:
+            self._publish(task, self._events(task))
 
-    def _finish(self, job: Job) -> None:
+    def _finish(self, job: _Task) -> None:
         """The end of a job; one that made nothing says so."""
-        if not job.size:
+        if isinstance(job, Job) and not job.size:
             message = "Stopped before the first pass: nothing was made."
             self._publish(job, [(job.request.lanes[0], RunFailed(message=message))])
         job.move_to("finished")
@@ -348,6 +388,11 @@ class Hub:
             self._jobs.move_to_end(job.id)
         self._forget()
         return job
+
+    def _forget_measurements(self) -> None:
+        finished = [id for id, one in self._measurements.items() if one.finished]
+        for id in finished[: max(0, len(self._measurements) - MEASUREMENTS_IN_MEMORY)]:
+            del self._measurements[id]
 
     def _forget(self) -> None:
         """Drop the finished jobs that were not asked for the longest, beyond the limits."""

@@ -18,6 +18,7 @@ page = st.navigation(
     [
         st.Page(PAGES / "live.py", title=_("Live"), icon=":material/play_circle:", default=True),
         st.Page(PAGES / "proof.py", title=_("Proof"), icon=":material/verified:"),
+        st.Page(PAGES / "cost.py", title=_("Cost"), icon=":material/speed:"),
         st.Page(PAGES / "replay.py", title=_("Replay"), icon=":material/history:"),
     ],
     position="top",

@@ -17,10 +17,13 @@ from specviz.events import Cycle, Event, RunFinished, RunStarted
 from specviz.server import shared
 from specviz.server.default_model import DefaultModel
 from specviz.server.hub import Hub
+from specviz.server.measurement import Report
 from specviz.settings import Settings
+from specviz.ui import cost_view
 from tests.browser.synthetic import SyntheticRun
 
 SECONDS_A_CYCLE = 0.02
+SECONDS_A_STEP, STEPS_OF_A_MEASUREMENT = 0.15, 20
 
 
 def decode(
@@ -50,7 +53,18 @@ def decode(
         yield event
 
 
+def measure(_model: Any, _chosen: list[str], report: Report) -> Any:
+    """Costs that were made up, after as many steps as real ones take."""
+    from tests.costs_by_hand import costs
+
+    for step in range(STEPS_OF_A_MEASUREMENT):
+        time.sleep(SECONDS_A_STEP)
+        report(step + 1, STEPS_OF_A_MEASUREMENT)
+    return costs(1.0, 1.2, 1.4, 1.2, 1.5, 1.6, 1.8, 1.9, 1.9)
+
+
 if __name__ == "__main__":
+    cost_view.measure = measure
     shared.use(
         Hub(decode=decode, load=lambda **_: None),
         DefaultModel(is_fetched=lambda: True, fetch=lambda _: None),  # type: ignore[arg-type, return-value]

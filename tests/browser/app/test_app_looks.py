@@ -54,12 +54,12 @@ def test_axe_finds_nothing_serious(
     expect(page.get_by_role("button", name="Save the trace")).to_be_visible(timeout=LONG)
     ready(page)
     assert serious(page) == []
-    for path in ("/replay", "/proof"):
+    for path in ("/replay", "/proof", "/cost"):
         page = open_app(app, path, theme=theme, width=width)
         assert serious(page) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/replay", "/proof"])
+@pytest.mark.parametrize("path", ["/", "/replay", "/proof", "/cost"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_nothing_sticks_out_sideways(
     app: RunningApp, open_app: OpenApp, width: int, path: str

@@ -1,0 +1,158 @@
+"""What the Cost page offers to measure, and what it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from specviz import charts
+from specviz.server.imports import importing
+from specviz.server.measurement import Report
+from specviz.ui.texts import _
+
+if TYPE_CHECKING:
+    from specviz.costs import Costs
+
+_DRAFTERS = ("lookup", "early-exit:4", "early-exit:8", "early-exit:15")
+_CONFIG = {"displayModeBar": False}
+
+
+def drafters() -> list[str]:
+    """Which drafters are to be measured."""
+    chosen: list[str] = st.multiselect(
+        _("Drafters"),
+        _DRAFTERS,
+        default=("lookup", "early-exit:8"),
+        key="cost.drafters",
+        help=_(
+            "Whose guesses are timed. *lookup* copies from the text; *early-exit:8* is the model "
+            "itself, stopped after its first eight layers."
+        ),
+    )
+    return chosen
+
+
+def measure(model: Any, chosen: list[str], report: Report) -> Costs:
+    """In the worker's thread."""
+    with importing:
+        from specviz.costs import measure_costs
+
+    return measure_costs(model, chosen, progress=report)
+
+
+def show(costs: Costs) -> None:
+    """Every figure, with its data."""
+    machine = costs.machine
+    st.caption(
+        _("{target} in {dtype} on {device}, {threads} threads").format(
+            target=machine.target,
+            dtype=machine.dtype,
+            device=machine.device_name,
+            threads=machine.threads,
+        )
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(
+            _("A pass over k tokens"),
+            help=_(
+                "v(k) = T(k) / T(1): the time of one pass of the model over k tokens, in units of "
+                "a pass over one. Checking γ guesses takes a pass over γ + 1. The bars are "
+                "quartiles of {rounds} rounds."
+            ).format(rounds=15),
+        )
+        words = {
+            "v": _("measured"),
+            "free": _("if checking were free"),
+            "tokens": _("k, tokens in the pass"),
+            "cost": _("v(k)"),
+        }
+        st.plotly_chart(charts.passes(costs, words), key="cost.passes", config=_CONFIG)
+        _note_dear_short_passes(costs)
+    with right:
+        st.subheader(
+            _("What the pass waits for"),
+            help=_(
+                "The roof is what this machine can do: on its slope a pass waits for memory, on "
+                "its flat part for arithmetic. Each point is a pass; the more tokens, the further "
+                "to the right. Passes on the slope check guesses almost for free."
+            ),
+        )
+        words = {
+            "roof": _("the machine at its best"),
+            "passes": _("the model’s passes"),
+            "intensity": _("operations for each byte read"),
+            "rate": _("GFLOP/s"),
+            "hover": _("%{customdata} tokens: %{y:.0f} GFLOP/s"),
+        }
+        st.plotly_chart(charts.roofline(costs, words), key="cost.roofline", config=_CONFIG)
+    if costs.c:
+        _show_drafters(costs)
+    st.download_button(
+        _("Save as CSV"),
+        table(costs).to_csv(index=False),
+        file_name="specviz-costs.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _note_dear_short_passes(costs: Costs) -> None:
+    """Say so where fewer tokens cost more than five."""
+    v = {cost.tokens: cost.v.median for cost in costs.v}
+    dear = [k for k in (2, 3, 4) if v.get(k, 0) > 1.1 * v.get(5, float("inf"))]
+    if dear:
+        st.info(
+            _(
+                "Here a pass over {tokens} tokens costs more than one over 5: the library’s "
+                "routine for so few rows is slower. Choose γ = 4 or more."
+            ).format(tokens=", ".join(map(str, dear)))
+        )
+
+
+def _show_drafters(costs: Costs) -> None:
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(
+            _("A guess"),
+            help=_("c: the time of one drafted token, in units of the model’s pass over one."),
+        )
+        st.plotly_chart(charts.drafts(costs, {"cost": _("c")}), key="cost.drafts", config=_CONFIG)
+    with right:
+        st.subheader(
+            _("What it can gain"),
+            help=_(
+                "The predicted speedup: tokens a cycle, (1 − α^(γ+1)) / (1 − α), divided by what "
+                "the cycle costs, γ·c + v(γ+1). Below 1 it is slower than plain decoding."
+            ),
+        )
+        names = [cost.drafter for cost in costs.c]
+        name = st.segmented_control(
+            _("Drafter"), names, default=names[0], required=True, key="cost.drafter"
+        )
+        drafter = next(cost for cost in costs.c if cost.drafter == (name or names[0]))
+        words = {
+            "acceptance": _("α, the chance that a guess is kept"),
+            "gamma": _("γ, guesses a cycle"),
+            "hover": _("kept %{x:.0%}, γ = %{y}: %{z:.2f}×"),
+        }
+        st.plotly_chart(
+            charts.predicted(costs, drafter, words), key="cost.predicted", config=_CONFIG
+        )
+
+
+def table(costs: Costs) -> pd.DataFrame:
+    """A row for each pass and each drafter's step; times in seconds."""
+    return pd.DataFrame(
+        [
+            (what, spread.median, spread.low, spread.high, relative.median)
+            for what, spread, relative in (
+                *((f"pass over {cost.tokens}", cost.seconds, cost.v) for cost in costs.v),
+                *((f"step of {cost.drafter}", cost.seconds, cost.c) for cost in costs.c),
+            )
+        ],
+        columns=["what", "seconds", "low", "high", "relative"],
+    )
