@@ -127,6 +127,7 @@ def drafts(costs: Costs, words: Words) -> go.Figure:
             x=[cost.c.median for cost in costs.c],
             y=[cost.drafter for cost in costs.c],
             orientation="h",
+            width=0.5,
             error_x={
                 "type": "data",
                 "symmetric": False,

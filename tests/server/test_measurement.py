@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.server.fakes import FakeEngine, finished, request
 from tests.server.test_hub import Hubs
 
 
-def until_finished(measurement: Measurement[object], seconds: float = 5.0) -> None:
+def until_finished(measurement: Measurement[Any], seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
     while not measurement.finished:
         assert time.monotonic() < deadline

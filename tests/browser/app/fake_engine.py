@@ -64,7 +64,7 @@ def measure(_model: Any, _chosen: list[str], report: Report) -> Any:
 
 
 if __name__ == "__main__":
-    cost_view.measure = measure
+    cost_view.measure = measure  # type: ignore[assignment]
     shared.use(
         Hub(decode=decode, load=lambda **_: None),
         DefaultModel(is_fetched=lambda: True, fetch=lambda _: None),  # type: ignore[arg-type, return-value]
