@@ -82,7 +82,9 @@ def test_a_prompt_or_model_name_is_text_too(open_run: OpenRun) -> None:
 
 def test_line_breaks_break_lines_and_are_marked(open_run: OpenRun) -> None:
     page = open_run(with_texts(SyntheticRun(), ["one\n", "two"]))
-    one, two = page.locator(f"{SPECULATIVE}[data-kind=resampled]").all()
+    resampled = page.locator(f"{SPECULATIVE}[data-kind=resampled]")
+    expect(resampled).to_have_count(2)
+    one, two = resampled.all()
     expect(two).to_be_visible()
     top, below = one.bounding_box(), two.bounding_box()
     assert top is not None
