@@ -6,15 +6,15 @@ in turn from the page's theme, target first, then drafter, then a limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from specviz.theory import textbook_tokens
+from specviz.theory import predicted_speedup
 
 if TYPE_CHECKING:
-    from specviz.costs import Costs, DraftCost
+    from specviz.costs import Costs, DraftCost, Spread
     from specviz.proof import Proof
 
 HEIGHT = 300
@@ -83,7 +83,7 @@ def cells(proof: Proof, words: Words) -> go.Figure:
 def passes(costs: Costs, words: Words) -> go.Figure:
     """v(k): what a pass over k tokens costs, with its quartiles.
 
-    Words: `v`, `quartiles`, `free`, `tokens`, `cost`.
+    Words: `v`, `free`, `tokens`, `cost`.
     """
     tokens = [cost.tokens for cost in costs.v]
     figure = go.Figure(
@@ -91,13 +91,7 @@ def passes(costs: Costs, words: Words) -> go.Figure:
             go.Scatter(
                 x=tokens,
                 y=[cost.v.median for cost in costs.v],
-                error_y={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [cost.v.high - cost.v.median for cost in costs.v],
-                    "arrayminus": [cost.v.median - cost.v.low for cost in costs.v],
-                    "thickness": 1,
-                },
+                error_y=_quartiles([cost.v for cost in costs.v]),
                 mode="lines+markers",
                 name=words["v"],
                 hovertemplate="%{y:.2f}",
@@ -128,13 +122,7 @@ def drafts(costs: Costs, words: Words) -> go.Figure:
             y=[cost.drafter for cost in costs.c],
             orientation="h",
             width=0.5,
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [cost.c.high - cost.c.median for cost in costs.c],
-                "arrayminus": [cost.c.median - cost.c.low for cost in costs.c],
-                "thickness": 1,
-            },
+            error_x=_quartiles([cost.c for cost in costs.c]),
             hovertemplate="%{x:.3f}<extra></extra>",
         )
     )
@@ -189,7 +177,13 @@ def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
     acceptance = [step / 50 for step in range(50)]
     speedups = [
         [
-            textbook_tokens(alpha, gamma) / (gamma * drafter.c.median + v[gamma + 1])
+            predicted_speedup(
+                {gamma: 1},
+                [alpha] * gamma,
+                draft_cost=drafter.c.median,
+                pass_cost=v,
+                overhead=0.0,
+            )
             for alpha in acceptance
         ]
         for gamma in gammas
@@ -207,6 +201,17 @@ def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
     figure.update_xaxes(title=words["acceptance"], tickformat=".0%")
     figure.update_yaxes(title=words["gamma"])
     return _finished(figure, hovermode="closest")
+
+
+def _quartiles(spreads: Sequence[Spread]) -> dict[str, object]:
+    """Error bars from quartile to quartile."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [spread.high - spread.median for spread in spreads],
+        "arrayminus": [spread.median - spread.low for spread in spreads],
+        "thickness": 1,
+    }
 
 
 def _finished(figure: go.Figure, hovermode: str = "x unified") -> go.Figure:

@@ -22,6 +22,7 @@ from rich.console import Console
 
 import specviz
 from specviz import progress
+from specviz.distillation.recipe import Recipe
 from specviz.errors import UserError
 from specviz.runtime import registry
 from specviz.settings import Settings
@@ -38,6 +39,7 @@ INTERRUPTED = 130
 """As the shell spells “ended by Ctrl-C”."""
 
 _DEFAULTS = Settings()
+_RECIPE = Recipe()
 
 app = typer.Typer(
     help="See, understand, prove and tune speculative decoding.",
@@ -244,19 +246,27 @@ def distill(
         Path, typer.Option(metavar="FOLDER", help="Where corpus, checkpoints and result go.")
     ] = Path("distilled"),
     target: Target = registry.DEFAULT_TARGET,
-    prompts: Annotated[int, typer.Option(help="Prompts that the target answers.")] = 2880,
-    max_new_tokens: Annotated[int, typer.Option(help="Tokens of an answer, at most.")] = 128,
-    vocabulary: Annotated[int, typer.Option(help="Tokens that it may propose.")] = 8192,
-    steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 2000,
-    batch_tokens: Annotated[int, typer.Option(help="Tokens a step.")] = 2048,
-    learning_rate: Annotated[float, typer.Option(help="At its peak.")] = 1e-3,
-    unroll: Annotated[int, typer.Option(help="Drafting steps that mtp is trained on.")] = 3,
-    seed: Annotated[int, typer.Option()] = 0,
+    prompts: Annotated[
+        int, typer.Option(help="Prompts that the target answers.")
+    ] = _RECIPE.prompts,
+    max_new_tokens: Annotated[
+        int, typer.Option(help="Tokens of an answer, at most.")
+    ] = _RECIPE.max_new_tokens,
+    vocabulary: Annotated[
+        int, typer.Option(help="Tokens that it may propose.")
+    ] = _RECIPE.vocabulary,
+    steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = _RECIPE.steps,
+    batch_tokens: Annotated[int, typer.Option(help="Tokens a step.")] = _RECIPE.batch_tokens,
+    learning_rate: Annotated[float, typer.Option(help="At its peak.")] = _RECIPE.learning_rate,
+    unroll: Annotated[
+        int, typer.Option(help="Drafting steps that mtp is trained on.")
+    ] = _RECIPE.unroll,
+    seed: Annotated[int, typer.Option()] = _RECIPE.seed,
     dtype: Dtype = "float32",
     json_file: JsonFile = None,
 ) -> None:
     """Train a drafter from the target's own output; goes on where it was interrupted."""
-    from specviz.distillation.distill import Progress, Recipe
+    from specviz.distillation.distill import Progress
     from specviz.distillation.distill import distill as train
     from specviz.drafters.trained import KINDS
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from specviz.distillation.corpus import read_corpus, state_layers, write_corpus
+from specviz.distillation.recipe import Recipe
 from specviz.distillation.training import (
     Batch,
     Batches,
@@ -27,25 +27,6 @@ from specviz.distillation.training import (
 from specviz.drafters import trained
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.runtime.language_model import LanguageModel
-
-
-class Recipe(BaseModel):
-    """Every setting of a training; stored with its result."""
-
-    model_config = ConfigDict(frozen=True)
-
-    prompts: int = Field(default=2880, ge=48)
-    """Prompts that the target answers."""
-    max_new_tokens: int = Field(default=128, ge=2)
-    """Tokens of an answer, at most."""
-    vocabulary: int = Field(default=8192, ge=16)
-    """Tokens that the drafter may propose."""
-    steps: int = Field(default=2000, ge=1)
-    batch_tokens: int = Field(default=2048, ge=64)
-    learning_rate: float = Field(default=1e-3, gt=0)
-    unroll: int = Field(default=3, ge=1)
-    """Drafting steps that an mtp block is trained on."""
-    seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,13 +49,13 @@ class Card(BaseModel):
     """Settings, seed, tokens seen, held-out figures: for the reader."""
 
 
+@dataclass(frozen=True)
 class Trained:
     """A drafter's weights, ready for a target."""
 
-    def __init__(self, card: Card, module: nn.Module, head: DraftHead) -> None:
-        self.card = card
-        self.module = module
-        self.head = head
+    card: Card
+    module: nn.Module
+    head: DraftHead
 
 
 def fingerprint(target: LanguageModel) -> str:

@@ -67,7 +67,7 @@ class Measurement(Generic[Result]):
         try:
             self.result = self._work(self._report)
         except StoppedError:
-            self.error = "It was cancelled: measure again when you like."
+            pass  # there is no result, and that is what the end goes by
         except UserError as error:
             self.error = str(error)
         except Exception:

@@ -10,13 +10,13 @@ import streamlit as st
 from specviz import charts
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
+from specviz.ui.figures import save_as_csv, show_figure
 from specviz.ui.texts import _
 
 if TYPE_CHECKING:
     from specviz.costs import Costs
 
 _DRAFTERS = ("lookup", "early-exit:4", "early-exit:8", "early-exit:15")
-_CONFIG = {"displayModeBar": False}
 
 
 def drafters() -> list[str]:
@@ -69,7 +69,7 @@ def show(costs: Costs) -> None:
             "tokens": _("k, tokens in the pass"),
             "cost": _("v(k)"),
         }
-        st.plotly_chart(charts.passes(costs, words), key="cost.passes", config=_CONFIG)
+        show_figure(charts.passes(costs, words), key="cost.passes")
         _note_dear_short_passes(costs)
     with right:
         st.subheader(
@@ -87,17 +87,10 @@ def show(costs: Costs) -> None:
             "rate": _("GFLOP/s"),
             "hover": _("%{customdata} tokens: %{y:.0f} GFLOP/s"),
         }
-        st.plotly_chart(charts.roofline(costs, words), key="cost.roofline", config=_CONFIG)
+        show_figure(charts.roofline(costs, words), key="cost.roofline")
     if costs.c:
         _show_drafters(costs)
-    st.download_button(
-        _("Save as CSV"),
-        table(costs).to_csv(index=False),
-        file_name="specviz-costs.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    save_as_csv(table(costs), "specviz-costs.csv")
 
 
 def _note_dear_short_passes(costs: Costs) -> None:
@@ -120,7 +113,7 @@ def _show_drafters(costs: Costs) -> None:
             _("A guess"),
             help=_("c: the time of one drafted token, in units of the model’s pass over one."),
         )
-        st.plotly_chart(charts.drafts(costs, {"cost": _("c")}), key="cost.drafts", config=_CONFIG)
+        show_figure(charts.drafts(costs, {"cost": _("c")}), key="cost.drafts")
     with right:
         st.subheader(
             _("What it can gain"),
@@ -139,9 +132,7 @@ def _show_drafters(costs: Costs) -> None:
             "gamma": _("γ, guesses a cycle"),
             "hover": _("kept %{x:.0%}, γ = %{y}: %{z:.2f}×"),
         }
-        st.plotly_chart(
-            charts.predicted(costs, drafter, words), key="cost.predicted", config=_CONFIG
-        )
+        show_figure(charts.predicted(costs, drafter, words), key="cost.predicted")
 
 
 def table(costs: Costs) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from specviz import charts
+from specviz.ui.figures import save_as_csv, show_figure
 from specviz.ui.proof_texts import TOKENS
 from specviz.ui.texts import _
 
@@ -80,7 +81,7 @@ def walk(proof: Proof) -> None:
         "pairs": _("pairs of tokens so far"),
         "statistic": _("chi-square"),
     }
-    st.plotly_chart(charts.walk(proof, words), key="proof.walk", config=_CONFIG)
+    show_figure(charts.walk(proof, words), key="proof.walk")
 
 
 def cells(proof: Proof) -> None:
@@ -92,15 +93,8 @@ def cells(proof: Proof) -> None:
         "share": _("share of all pairs"),
         **{str(number): name for number, name in enumerate(TOKENS)},
     }
-    st.plotly_chart(charts.cells(proof, words), key="proof.cells", config=_CONFIG)
-    st.download_button(
-        _("Save as CSV"),
-        table(proof).to_csv(index=False),
-        file_name="specviz-proof.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    show_figure(charts.cells(proof, words), key="proof.cells")
+    save_as_csv(table(proof), "specviz-proof.csv")
 
 
 def table(proof: Proof) -> pd.DataFrame:
@@ -113,6 +107,3 @@ def table(proof: Proof) -> pd.DataFrame:
         ],
         columns=["first", "second", "observed", "expected"],
     )
-
-
-_CONFIG = {"displayModeBar": False}

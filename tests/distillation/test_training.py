@@ -11,7 +11,8 @@ from transformers import DynamicCache
 
 from specviz.distillation import corpus
 from specviz.distillation.corpus import Text
-from specviz.distillation.distill import Progress, Recipe, distill
+from specviz.distillation.distill import Progress, distill
+from specviz.distillation.recipe import Recipe
 from specviz.distillation.training import (
     Batch,
     Batches,

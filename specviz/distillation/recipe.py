@@ -1,0 +1,24 @@
+"""How a drafter is trained."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Recipe(BaseModel):
+    """Every setting of a training; stored with its result."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompts: int = Field(default=2880, ge=48)
+    """Prompts that the target answers."""
+    max_new_tokens: int = Field(default=128, ge=2)
+    """Tokens of an answer, at most."""
+    vocabulary: int = Field(default=8192, ge=16)
+    """Tokens that the drafter may propose."""
+    steps: int = Field(default=2000, ge=1)
+    batch_tokens: int = Field(default=2048, ge=64)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    unroll: int = Field(default=3, ge=1)
+    """Drafting steps that an mtp block is trained on."""
+    seed: int = 0

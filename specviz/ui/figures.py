@@ -1,0 +1,25 @@
+"""How a page shows a finished figure, and offers the numbers behind it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from specviz.ui.texts import _
+
+
+def show_figure(figure: go.Figure, *, key: str) -> None:
+    st.plotly_chart(figure, key=key, config={"displayModeBar": False})
+
+
+def save_as_csv(table: pd.DataFrame, file_name: str) -> None:
+    """A button that saves a table."""
+    st.download_button(
+        _("Save as CSV"),
+        table.to_csv(index=False),
+        file_name=file_name,
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
