@@ -13,7 +13,7 @@ from specviz.costs import measure_passes
 from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.machine import Machine, this_machine
-from specviz.metrics import Summary, judged, summarize
+from specviz.metrics import draft_cost, judged, summarize
 from specviz.parity import Parting, find_parting
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import GREEDY_TEMPERATURE, Settings
@@ -189,9 +189,7 @@ def _row(
     summary, baseline = (
         summarize(*(trace for traces in runs for trace in traces)) for runs in (repeats, plain)
     )
-    plain_pass = baseline.seconds.verify / baseline.cycles
-    drafted = sum(d * cycles for d, cycles in summary.drafted_histogram.items())
-    draft_cost = summary.seconds.draft / drafted / plain_pass if drafted else 0.0
+    cost = draft_cost(summary, baseline)
     conditional = tuple(acceptance.rate for acceptance in summary.conditional_acceptance)
     partings = (
         _partings(target, repeats[0], plain[0]) if temperature <= GREEDY_TEMPERATURE else None
@@ -207,13 +205,13 @@ def _row(
         mean_acceptance_length=summary.mean_acceptance_length,
         draft_acceptance_rate=summary.draft_acceptance_rate,
         conditional_acceptance=conditional,
-        draft_cost=draft_cost,
+        draft_cost=cost,
         predicted_speedup=predicted_speedup(
             summary.drafted_histogram,
             [rate or 0.0 for rate in conditional],
-            draft_cost=draft_cost,
+            draft_cost=cost,
             pass_cost=pass_cost,
-            overhead=(_overhead(summary) - _overhead(baseline)) / plain_pass,
+            overhead=(summary.overhead - baseline.overhead) / baseline.target_pass,
         ),
         greedy_identical=not partings if partings is not None else None,
         prompts_identical=len(plain[0]) - len(partings) if partings is not None else None,
@@ -229,11 +227,6 @@ def _seconds_per_token(traces: Sequence[Trace]) -> float:
             "Choose longer answers or other prompts."
         )
     return summary.seconds_per_token
-
-
-def _overhead(summary: Summary) -> float:
-    """Seconds a cycle spends on sampling and bookkeeping."""
-    return (summary.seconds.sample + summary.seconds.bookkeeping) / summary.cycles
 
 
 def _partings(

@@ -1,17 +1,19 @@
 """Numbers to Plotly figures: pure functions, without texts of their own and without a theme.
 
 The words are handed in, in the reader's language. Traces name no colours: a figure takes them
-in turn from the page's theme, target first, then drafter, then a limit.
+in turn from the page's theme, target first, then drafter, then a limit. Only lines to measure by
+are grey.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from specviz.theory import predicted_speedup
+from specviz.theory import predicted_speedup, textbook_tokens
 
 if TYPE_CHECKING:
     from specviz.costs import Costs, DraftCost, Spread
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 300
 _MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
+_QUIET = "#8087a0"
+"""For what stands behind the numbers: readable on light and on dark."""
 _FAR = 10
 """A statistic so many times its critical value is drawn on a logarithmic axis."""
 
@@ -200,6 +204,71 @@ def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
     )
     figure.update_xaxes(title=words["acceptance"], tickformat=".0%")
     figure.update_yaxes(title=words["gamma"])
+    return _finished(figure, hovermode="closest")
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A drafter, measured: where it stands between cheap and right."""
+
+    drafter: str
+    draft_cost: float
+    """c"""
+    acceptance: float
+    """Of the guesses that were tested, the share that was kept."""
+    speedup: float
+    """Measured."""
+
+
+def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: Words) -> go.Figure:
+    """Cost of a draft step against acceptance: lines of equal predicted speedup, drafters on them.
+
+    Args:
+        drafters: measured with the same γ.
+        gamma: γ.
+        pass_cost: of a cycle's pass over γ + 1 tokens and all but drafting, in passes over one.
+        words: `cost`, `acceptance`, `hover`.
+    """
+    widest = 1.25 * max([0.08, *(point.draft_cost for point in drafters)])
+    costs = [widest * step / 40 for step in range(41)]
+    acceptance = [step / 40 for step in range(41)]
+    speedups = [
+        [textbook_tokens(alpha, gamma) / (gamma * cost + pass_cost) for cost in costs]
+        for alpha in acceptance
+    ]
+    figure = go.Figure(
+        [
+            go.Contour(
+                x=costs,
+                y=acceptance,
+                z=speedups,
+                contours={
+                    "coloring": "none",
+                    "start": 0.5,
+                    "end": 8,
+                    "size": 0.5,
+                    "showlabels": True,
+                    "labelfont": {"color": _QUIET},
+                },
+                line={"color": _QUIET, "width": 1},
+                showscale=False,
+                hoverinfo="skip",
+            ),
+            go.Scatter(
+                x=[point.draft_cost for point in drafters],
+                y=[point.acceptance for point in drafters],
+                text=[f"{point.drafter} {point.speedup:.2f}×" for point in drafters],
+                mode="markers+text",
+                textposition="middle right",
+                marker={"symbol": "diamond", "size": 11},
+                showlegend=False,
+                cliponaxis=False,
+                hovertemplate=words["hover"] + "<extra></extra>",
+            ),
+        ]
+    )
+    figure.update_xaxes(title=words["cost"], range=[-widest / 40, widest])
+    figure.update_yaxes(title=words["acceptance"], tickformat=".0%", range=[0, 1])
     return _finished(figure, hovermode="closest")
 
 

@@ -72,6 +72,23 @@ class Summary(BaseModel):
     tokens_per_s: float | None
     seconds_per_token: float | None
 
+    @property
+    def acceptance(self) -> float | None:
+        """Of all proposals that were tested, the share that was kept: the likeliest α."""
+        tested = sum(at.tested for at in self.conditional_acceptance)
+        accepted = sum(at.accepted for at in self.conditional_acceptance)
+        return accepted / tested if tested else None
+
+    @property
+    def target_pass(self) -> float:
+        """Seconds of a cycle's pass of the target."""
+        return self.seconds.verify / self.cycles
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that a cycle spends on sampling and bookkeeping."""
+        return (self.seconds.sample + self.seconds.bookkeeping) / self.cycles
+
 
 def summarize(*traces: Trace) -> Summary:
     """Every number of a run, or of several taken together."""
@@ -103,6 +120,19 @@ def summarize(*traces: Trace) -> Summary:
         tokens_per_s=tokens / seconds.decoding if seconds.decoding else None,
         seconds_per_token=seconds.decoding / tokens if tokens else None,
     )
+
+
+def speedup(ours: Summary, plain: Summary) -> float | None:
+    """Plain decoding's seconds a token ÷ ours; None where nothing was timed."""
+    if ours.seconds_per_token is None or plain.seconds_per_token is None:
+        return None
+    return plain.seconds_per_token / ours.seconds_per_token
+
+
+def draft_cost(ours: Summary, plain: Summary) -> float:
+    """c: one draft step's time ÷ one plain pass of the target; 0 where nothing was drafted."""
+    steps = sum(drafted * cycles for drafted, cycles in ours.drafted_histogram.items())
+    return ours.seconds.draft / steps / plain.target_pass if steps else 0.0
 
 
 def judged(cycle: Cycle) -> int:

@@ -97,3 +97,19 @@ def test_the_predicted_speedup_by_hand() -> None:
     assert surface.x[25] == 0.5
     assert surface.z[1][25] == pytest.approx(1.75 / 1.5)
     assert surface.z[0][0] == pytest.approx(1 / 1.1), "nothing is kept: one token a cycle"
+
+
+def test_drafters_between_cheap_and_right() -> None:
+    """α = 0.5, γ = 2, c = 0.05: 1.75 tokens for 0.1 + 1.3 passes."""
+    words = {"cost": "c", "acceptance": "kept", "hover": "hover"}
+    measured = [
+        charts.Drafted("mtp", draft_cost=0.1, acceptance=0.6, speedup=1.5),
+        charts.Drafted("lookup", draft_cost=0.0, acceptance=0.9, speedup=2.0),
+    ]
+    surface, points = charts.trade_off(measured, 2, 1.3, words).data
+    assert surface.x[16] == pytest.approx(0.05)
+    assert surface.y[20] == 0.5
+    assert surface.z[20][16] == pytest.approx(1.75 / 1.4)
+    assert list(points.x) == [0.1, 0.0]
+    assert list(points.y) == [0.6, 0.9]
+    assert list(points.text) == ["mtp 1.50×", "lookup 2.00×"]

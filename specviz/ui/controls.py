@@ -18,6 +18,17 @@ MOST_GAMMA = 32
 """The slider's end; a link may carry more."""
 
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
+_COMPARABLE = (
+    "hybrid",
+    "mtp",
+    "small-2",
+    "small-4",
+    "lookup",
+    "early-exit:4",
+    "early-exit:8",
+    "early-exit:15",
+)
+_MOST_COMPARED = 6
 _RACES: tuple[Race, ...] = ("alternating", "before", "after", "off")
 
 _DEFAULTS: dict[str, Any] = {
@@ -25,6 +36,7 @@ _DEFAULTS: dict[str, Any] = {
     "prompt": PRESETS["rewrite"].prompt,
     "raw": False,
     "drafter": "lookup",
+    "compared": ["hybrid", "mtp", "small-2", "small-4", "lookup", "early-exit:8"],
     "layers": 8,
     "drafter_model": "",
     "gamma": 4,
@@ -52,13 +64,25 @@ def keep() -> None:
         st.session_state[_key(name)] = st.session_state.get(_key(name), default)
 
 
-def chosen() -> JobRequest:
-    """What the controls ask for.
+def compared() -> list[JobRequest]:
+    """What the controls of a comparison ask for: a race for each drafter.
+
+    Raises:
+        UserError: if a value cannot be, or no drafter is chosen.
+    """
+    drafters = st.session_state[_key("compared")]
+    if not drafters:
+        raise UserError(_("There is no drafter to compare: choose one or more."))
+    return [chosen(drafter=drafter, race="alternating") for drafter in drafters]
+
+
+def chosen(**instead: Any) -> JobRequest:
+    """What the controls ask for, but for what is given `instead`.
 
     Raises:
         UserError: if a value cannot be, in one sentence.
     """
-    value = {name: st.session_state[_key(name)] for name in _DEFAULTS}
+    value = {**_values(), **instead}
     if not value["prompt"].strip():
         raise UserError(_("There is no prompt yet: write one, or choose an example."))
     try:
@@ -107,6 +131,10 @@ def adopt(request: JobRequest) -> None:
         st.session_state[_key(name)] = value
 
 
+def _values() -> dict[str, Any]:
+    return {name: st.session_state[_key(name)] for name in _DEFAULTS}
+
+
 def _drafter(value: dict[str, Any]) -> str:
     if value["drafter"] == "early-exit":
         return f"early-exit:{value['layers']}"
@@ -122,16 +150,32 @@ def names_another_model() -> bool:
 
 def summary() -> str:
     """The settings in one line, for a screen where their controls are out of sight."""
-    value = {name: st.session_state[_key(name)] for name in _DEFAULTS}
+    value = _values()
     parts = [_("{drafter}, γ = {gamma}").format(drafter=_drafter(value), gamma=value["gamma"])]
     if value["drafter"] == "none":
         parts = [_("no drafter")]
-    if value["temperature"] == 0:
-        parts.append(_("greedy"))
-    else:
-        parts.append(_("temperature {value}").format(value=f"{value['temperature']:g}"))
-    parts.append(_("up to {count} tokens").format(count=value["max_new_tokens"]))
-    return " · ".join(parts)
+    return " · ".join([*parts, *_answer_in_words(value)])
+
+
+def comparison_summary() -> str:
+    """The same of a comparison."""
+    value = _values()
+    return " · ".join(
+        [
+            _("{count} drafters, γ = {gamma}").format(
+                count=len(value["compared"]), gamma=value["gamma"]
+            ),
+            *_answer_in_words(value),
+        ]
+    )
+
+
+def _answer_in_words(value: dict[str, Any]) -> list[str]:
+    temperature = _("temperature {value}").format(value=f"{value['temperature']:g}")
+    return [
+        _("greedy") if value["temperature"] == 0 else temperature,
+        _("up to {count} tokens").format(count=value["max_new_tokens"]),
+    ]
 
 
 def _between(name: str, low: float, high: float) -> dict[str, Any]:
@@ -178,6 +222,27 @@ def _use_preset() -> None:
 def settings_controls(limits: Limits) -> None:
     """Everything but the prompt, in the order in which a newcomer needs it."""
     _drafter_controls(limits)
+    _answer_controls(limits)
+    _race_control()
+    _further_controls(limits)
+
+
+def comparison_controls(limits: Limits) -> None:
+    """The same for a comparison: several drafters, each in a race."""
+    st.subheader(_("Drafters"))
+    st.multiselect(
+        _("Who guesses"),
+        _COMPARABLE,
+        key=_key("compared"),
+        max_selections=_MOST_COMPARED,
+        help=_drafters_help(),
+    )
+    _gamma_control()
+    _answer_controls(limits)
+    _further_controls(limits)
+
+
+def _answer_controls(limits: Limits) -> None:
     st.subheader(_("Answer"))
     st.number_input(
         _("Length, in tokens"),
@@ -206,7 +271,9 @@ def settings_controls(limits: Limits) -> None:
             "given to the model as it stands, which goes on writing."
         ),
     )
-    _race_control()
+
+
+def _further_controls(limits: Limits) -> None:
     with st.expander(_("Sampling")):
         _sampling_controls()
     with st.expander(_("Model and more")):
@@ -216,6 +283,10 @@ def settings_controls(limits: Limits) -> None:
 def _drafter_controls(limits: Limits) -> None:
     st.subheader(_("Drafter"))
     kinds = {
+        "hybrid": _("Hybrid: copy, or ask the block"),
+        "mtp": _("MTP: a trained block"),
+        "small-2": _("Small: two trained layers"),
+        "small-4": _("Small: four trained layers"),
         "lookup": _("Lookup: copy from the text"),
         "early-exit": _("Early exit: the first layers"),
         "model": _("A second, smaller model"),
@@ -228,12 +299,7 @@ def _drafter_controls(limits: Limits) -> None:
         list(kinds),
         format_func=lambda kind: kinds[kind],
         key=_key("drafter"),
-        help=_(
-            "The drafter proposes tokens that the model then checks. Lookup finds the last few "
-            "tokens earlier in the text and copies what came after them there. Early exit asks "
-            "the model itself, but stops after its first layers. A second model must share the "
-            "first one’s tokenizer. None proposes nothing: one token a pass."
-        ),
+        help=_drafters_help(),
     )
     kind = st.session_state[_key("drafter")]
     if kind == "early-exit":
@@ -253,14 +319,31 @@ def _drafter_controls(limits: Limits) -> None:
             help=_("A smaller model with the same tokenizer as the one that answers."),
         )
     if kind != "none":
-        st.slider(
-            _("Draft length γ"),
-            **_between("gamma", 1, MOST_GAMMA),
-            help=_(
-                "How many tokens the drafter proposes at a time. Longer drafts gain more while "
-                "the guesses are right, and waste more when one is wrong."
-            ),
-        )
+        _gamma_control()
+
+
+def _drafters_help() -> str:
+    return _(
+        "The drafter proposes tokens that the model then checks.\n\n"
+        "*hybrid* copies where the last three tokens stood before, and asks *mtp* elsewhere. "
+        "*mtp* is one small block, trained to go on from what the model has on its mind. "
+        "*small-2* and *small-4* are small models of two and four layers, cut out of the model "
+        "and trained. *lookup* finds the last few tokens earlier in the text and copies what came "
+        "after them there. *early-exit* asks the model itself, but stops after its first layers. "
+        "A second model must share the first one’s tokenizer. None proposes nothing: one token a "
+        "pass."
+    )
+
+
+def _gamma_control() -> None:
+    st.slider(
+        _("Draft length γ"),
+        **_between("gamma", 1, MOST_GAMMA),
+        help=_(
+            "How many tokens the drafter proposes at a time. Longer drafts gain more while "
+            "the guesses are right, and waste more when one is wrong."
+        ),
+    )
 
 
 def _race_control() -> None:

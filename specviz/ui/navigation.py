@@ -17,6 +17,7 @@ controls.keep()
 page = st.navigation(
     [
         st.Page(PAGES / "live.py", title=_("Live"), icon=":material/play_circle:", default=True),
+        st.Page(PAGES / "compare.py", title=_("Compare"), icon=":material/view_column:"),
         st.Page(PAGES / "proof.py", title=_("Proof"), icon=":material/verified:"),
         st.Page(PAGES / "cost.py", title=_("Cost"), icon=":material/speed:"),
         st.Page(PAGES / "replay.py", title=_("Replay"), icon=":material/history:"),

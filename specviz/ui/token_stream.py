@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -43,6 +43,7 @@ def token_stream(
     *,
     texts: dict[str, str],
     key: str,
+    view: Literal["whole", "lane"] = "whole",
     on_finished_change: Callable[[], None] = lambda: None,
 ) -> ComponentResult:
     """Show a job from its first message to its last, and for as long as the page is open.
@@ -51,12 +52,14 @@ def token_stream(
         job_id: the job, as the hub named it.
         texts: what `specviz.ui.stream_texts.stream_texts` gives.
         key: one for each job, so that a new job gets a new instrument.
+        view: the whole instrument, or the speculative lane with its numbers, to stand beside
+            others of its kind.
         on_finished_change: called once the browser has the job's last message; the result's
             `finished` is then True.
     """
     return _mount(
         key=key,
-        data={"address": f"/api/jobs/{job_id}/ws", "texts": texts},
+        data={"address": f"/api/jobs/{job_id}/ws", "texts": texts, "view": view},
         default={"finished": False},
         on_finished_change=on_finished_change,
     )

@@ -15,7 +15,7 @@ const instruments = new WeakMap();
 
 /**
  * @param {object} component
- * @param {{address: string, texts: Record<string, string>}} component.data
+ * @param {{address: string, texts: Record<string, string>, view: "whole"|"lane"}} component.data
  * @param {ParentNode & Node} component.parentElement holds the markup of `stream.html`
  * @param {(name: string, value: unknown) => void} component.setStateValue
  */

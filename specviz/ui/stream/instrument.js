@@ -26,11 +26,12 @@ const READABLE = 200;
 export class Instrument {
   /**
    * @param {HTMLElement} root the `.specviz` element of `stream.html`
-   * @param {{address: string, texts: Record<string, string>}} data
+   * @param {{address: string, texts: Record<string, string>, view?: "whole"|"lane"}} data
    * @param {() => void} onFinished called once, after the run's last message
    */
-  constructor(root, { address, texts }, onFinished) {
+  constructor(root, { address, texts, view = "whole" }, onFinished) {
     this.root = root;
+    root.dataset.view = view;
     this.address = address;
     this.onFinished = onFinished;
     this.texts = new Texts(texts);
