@@ -6,7 +6,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from specviz.costs import measure_passes
@@ -22,6 +24,9 @@ from specviz.trace import Trace, collect
 
 PLAIN = "none"
 _WARM_UP_TOKENS = 8
+_DRAWS = 1000
+
+_Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Prompt(BaseModel):
@@ -52,12 +57,17 @@ class Row(BaseModel):
     gamma: int
     temperature: float
     tokens_per_s: float
-    """Median over repeats."""
+    repeats: int
+    """Fewer than were asked for, if it was given up."""
     speedup: float
-    """Plain seconds a token ÷ this cell's, median over repeats; below 1 is slower."""
+    """Plain seconds a token ÷ this cell's, each prompt's the median of its repeats; below 1 is
+    slower."""
     speedup_low: float
     speedup_high: float
-    """Least and greatest of the repeats."""
+    """Ends of the 95 % interval: how it might have been with other prompts of the kind. Of a
+    single prompt: as far apart as any two runs of it were."""
+    by_category: dict[str, float]
+    """The speedup on the prompts of each category that was named."""
     mean_acceptance_length: float | None
     draft_acceptance_rate: float | None
     conditional_acceptance: tuple[float | None, ...]
@@ -123,6 +133,7 @@ def bench(
     gammas: Sequence[int],
     settings: Settings,
     repeats: int,
+    hopeless: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> BenchResult:
     """Measure every drafter at every γ against plain decoding.
@@ -132,6 +143,7 @@ def bench(
 
     Args:
         settings: all but drafter and γ.
+        hopeless: a cell is not run again once its speedup is below this part of the best one.
         progress: told how many of how many runs are done.
     """
     cells = [Cell(drafter=d, gamma=g) for d, g in product(drafters, gammas) if d != PLAIN]
@@ -139,21 +151,26 @@ def bench(
     for cell in grid:  # warms up, and refuses a drafter that does not fit before the long work
         short = _with_cell(settings, cell, max_new_tokens=_WARM_UP_TOKENS)
         collect(decode(target, prompts[0].prompt, short, record=False))
-    runs: dict[Cell, list[list[Trace]]] = {cell: [[] for _ in range(repeats)] for cell in grid}
-    total, done = repeats * len(prompts) * len(grid), 0
+    runs: dict[Cell, list[list[Trace]]] = {cell: [] for cell in grid}
+    done, hopeful = 0, grid
     for repeat in range(repeats):
+        total = done + (repeats - repeat) * len(prompts) * len(hopeful)
+        for cell in hopeful:
+            runs[cell].append([])
         for prompt in prompts:
-            for cell in grid if repeat % 2 == 0 else reversed(grid):
+            for cell in hopeful if repeat % 2 == 0 else reversed(hopeful):
                 chosen = _with_cell(settings, cell)
                 trace = collect(decode(target, prompt.prompt, chosen, record=False))
                 runs[cell][repeat].append(trace)
                 done += 1
                 progress(done, total)
+        hopeful = _hopeful(hopeful, runs, hopeless)
     pass_cost = {cost.tokens: cost.v.median for cost in measure_passes(target, _pass_lengths(runs))}
     plain = runs[grid[0]]
     measured = grid if PLAIN in drafters else cells
     rows = [
-        _row(target, cell, runs[cell], plain, settings.temperature, pass_cost) for cell in measured
+        _row(target, cell, prompts, runs[cell], plain, settings.temperature, pass_cost)
+        for cell in measured
     ]
     return BenchResult(
         rows=tuple(rows),
@@ -171,24 +188,38 @@ def _with_cell(settings: Settings, cell: Cell, **changes: int) -> Settings:
     return settings.model_copy(update={"drafter": cell.drafter, "gamma": cell.gamma, **changes})
 
 
+def _hopeful(grid: list[Cell], runs: dict[Cell, list[list[Trace]]], hopeless: float) -> list[Cell]:
+    """The cells that are worth another repeat; the first one, plain decoding, always is."""
+    seconds = {
+        cell: statistics.median(_seconds_per_token(repeat) for repeat in runs[cell])
+        for cell in grid
+    }
+    best = min(seconds.values())
+    return [cell for cell in grid if cell is grid[0] or best >= hopeless * seconds[cell]]
+
+
 def _pass_lengths(runs: dict[Cell, list[list[Trace]]]) -> list[int]:
     traces = (trace for repeats in runs.values() for repeat in repeats for trace in repeat)
-    return sorted({judged(cycle) + 1 for trace in traces for cycle in trace.cycles})
+    used = {judged(cycle) + 1 for trace in traces for cycle in trace.cycles}
+    return sorted(used | {length + 1 for length in used})  # and what one more proposal would cost
 
 
 def _row(
     target: LanguageModel,
     cell: Cell,
+    prompts: Sequence[Prompt],
     repeats: Sequence[Sequence[Trace]],
     plain: Sequence[Sequence[Trace]],
     temperature: float,
     pass_cost: dict[int, float],
 ) -> Row:
-    ours = [_seconds_per_token(traces) for traces in repeats]
-    speedups = [_seconds_per_token(p) / o for o, p in zip(ours, plain, strict=True)]
+    plain = plain[: len(repeats)]
     summary, baseline = (
         summarize(*(trace for traces in runs for trace in traces)) for runs in (repeats, plain)
     )
+    times = _Times(repeats, plain)
+    low, high = times.interval()
+    categories = [prompt.category for prompt in prompts]
     cost = draft_cost(summary, baseline)
     conditional = tuple(acceptance.rate for acceptance in summary.conditional_acceptance)
     partings = (
@@ -198,10 +229,15 @@ def _row(
         drafter=cell.drafter,
         gamma=cell.gamma,
         temperature=temperature,
-        tokens_per_s=1 / statistics.median(ours),
-        speedup=statistics.median(speedups),
-        speedup_low=min(speedups),
-        speedup_high=max(speedups),
+        tokens_per_s=times.tokens_per_s(),
+        repeats=len(repeats),
+        speedup=times.speedup(),
+        speedup_low=low,
+        speedup_high=high,
+        by_category={
+            category: times.speedup([at for at, its in enumerate(categories) if its == category])
+            for category in dict.fromkeys(filter(None, categories))
+        },
         mean_acceptance_length=summary.mean_acceptance_length,
         draft_acceptance_rate=summary.draft_acceptance_rate,
         conditional_acceptance=conditional,
@@ -216,6 +252,52 @@ def _row(
         greedy_identical=not partings if partings is not None else None,
         prompts_identical=len(plain[0]) - len(partings) if partings is not None else None,
         ties=sum(parting.tie for parting in partings) if partings is not None else None,
+    )
+
+
+class _Times:
+    """What one cell and plain decoding took for each prompt: the median of the repeats."""
+
+    def __init__(self, ours: Sequence[Sequence[Trace]], plain: Sequence[Sequence[Trace]]) -> None:
+        (self.seconds, self.tokens), (self._plain_seconds, self._plain_tokens) = (
+            _by_prompt(ours),
+            _by_prompt(plain),
+        )
+
+    def tokens_per_s(self) -> float:
+        return float(np.median(self.seconds, 0).sum() ** -1 * self.tokens.sum())
+
+    def speedup(self, prompts: Any = slice(None)) -> float:
+        """Of these prompts together, by their places; one may be named more than once."""
+        ours, plain = (
+            np.median(seconds, 0)[prompts].sum() / tokens[prompts].sum()
+            for seconds, tokens in (
+                (self.seconds, self.tokens),
+                (self._plain_seconds, self._plain_tokens),
+            )
+        )
+        return float(plain / ours)
+
+    def interval(self) -> tuple[float, float]:
+        """The middle 95 % of the speedups of as many prompts, drawn anew with replacement.
+
+        Of a single prompt: as far apart as any two runs of it were.
+        """
+        count = len(self.tokens)
+        if count > 1:
+            draws = np.random.default_rng(0).integers(count, size=(_DRAWS, count))
+            low, high = np.percentile([self.speedup(prompts) for prompts in draws], [2.5, 97.5])
+            return float(low), float(high)
+        ours, plain = self.seconds / self.tokens, self._plain_seconds / self._plain_tokens
+        return float(plain.min() / ours.max()), float(plain.max() / ours.min())
+
+
+def _by_prompt(repeats: Sequence[Sequence[Trace]]) -> tuple[_Numbers, _Numbers]:
+    """Decoding seconds, [repeats, prompts], and tokens, [prompts]."""
+    summaries = [[summarize(trace) for trace in repeat] for repeat in repeats]
+    return (
+        np.array([[summary.seconds.decoding for summary in repeat] for repeat in summaries]),
+        np.array([summary.tokens for summary in summaries[0]]),
     )
 
 

@@ -225,18 +225,59 @@ def prove(
         str | None, typer.Option(metavar="NAME", help="Break the rule in a known way first.")
     ] = None,
     seed: Annotated[int, typer.Option()] = 0,
+    real: Annotated[
+        bool, typer.Option("--real", help="Test the whole engine with the model instead.")
+    ] = False,
+    runs: Annotated[int, typer.Option(help="Of the engine, with --real.")] = 600,
+    drafter: Annotated[str, typer.Option(help="With --real.")] = "early-exit:8",
+    temperature: Annotated[float, typer.Option(help="With --real.")] = 1.0,
+    top_p: Annotated[float, typer.Option(help="With --real.")] = 1.0,
+    target: Target = registry.DEFAULT_TARGET,
+    dtype: Dtype = "float32",
     json_file: JsonFile = None,
 ) -> None:
     """Test that the rule loses nothing; exit code 1 if the test fails."""
     from specviz.proof import prove as test
-    from specviz.terminal import proof_table
+    from specviz.terminal import proof_table, real_proof_table
 
     _check_writable(json_file)
+    if real:
+        from specviz.real_proof import prove_real
+
+        settings = _settings(drafter=drafter, temperature=temperature, top_p=top_p, seed=seed)
+        model = _load(target, dtype)
+        with progress.steps("Sampling") as report:
+            engine = prove_real(model, settings, runs=runs, progress=report)
+        _write_json(json_file, engine.model_dump(mode="json"))
+        _console().print(real_proof_table(engine))
+        raise typer.Exit(0 if engine.passed else 1)
     with progress.waiting("Drawing pairs"):
         proof = test(pairs, seed=_settings(seed=seed).seed, fault=fault)
     _write_json(json_file, proof.model_dump(mode="json"))
     _console().print(proof_table(proof))
     raise typer.Exit(0 if proof.passed else 1)
+
+
+@app.command()
+def export(
+    to: Annotated[str, typer.Option(help="transformers, vllm, sglang or llama.cpp.")],
+    drafter: Annotated[
+        str, typer.Option(help="lookup, early-exit:N, model:ID or none.")
+    ] = _DEFAULTS.drafter,
+    gamma: Annotated[int, typer.Option(help="γ: tokens proposed in a cycle.")] = _DEFAULTS.gamma,
+    target: Annotated[
+        str, typer.Option(help="The model, by the name that the engine knows it by.")
+    ] = "HuggingFaceTB/SmolLM2-135M-Instruct",
+    json_file: JsonFile = None,
+) -> None:
+    """Print a setting as another engine wants it."""
+    from specviz.export import export as write
+
+    _check_writable(json_file)
+    chosen = _settings(drafter=drafter, gamma=gamma)
+    written = write(to, target=target, drafter=chosen.drafter, gamma=chosen.gamma)
+    _write_json(json_file, {"to": to, "setting": written})
+    _console().print(written, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -261,6 +302,9 @@ def distill(
     unroll: Annotated[
         int, typer.Option(help="Drafting steps that mtp is trained on.")
     ] = _RECIPE.unroll,
+    single_steps: Annotated[
+        int, typer.Option(help="Steps, from the first, on the first of them alone.")
+    ] = _RECIPE.single_steps,
     seed: Annotated[int, typer.Option()] = _RECIPE.seed,
     dtype: Dtype = "float32",
     json_file: JsonFile = None,
@@ -281,6 +325,7 @@ def distill(
         batch_tokens=batch_tokens,
         learning_rate=learning_rate,
         unroll=unroll,
+        single_steps=single_steps,
         seed=seed,
     )
     _check_writable(json_file)

@@ -19,6 +19,7 @@ from importlib.metadata import version
 import torch
 
 import specviz
+from specviz import draft_length
 from specviz.drafters import create, no_draft
 from specviz.errors import UserError
 from specviz.events import (
@@ -113,6 +114,7 @@ class _Run:
         self.budget = min(settings.max_new_tokens, target.context_length - len(prompt_ids))
         self.model = target.open(before_pass=stop_if_cancelled)
         self.drafter = create(settings.drafter, target, self.model)
+        self.draft_length = draft_length.create(settings)
         self.sampler = Sampler(
             settings,
             vocabulary_size=target.vocabulary_size,
@@ -175,7 +177,7 @@ class _Run:
         clock = Stopwatch(self.target.device)
         committed = len(self.context)
         # The last token of the budget cannot be a proposal: the pass adds one to what it keeps.
-        gamma = min(self.settings.gamma, self.budget - len(self.token_ids) - 1)
+        gamma = min(self.draft_length.choose(), self.budget - len(self.token_ids) - 1)
         draft = (
             self.drafter.propose(self.context, gamma, self.sampler)
             if gamma
@@ -264,6 +266,7 @@ class _Run:
                 drafter_after=self.drafter.cache_length,
             ),
         )
+        self.draft_length.learn(cycle)
         self.cycles += 1
         self.drafted += drafted
         self.accepted += accepted

@@ -69,6 +69,7 @@ class Sampler:
     ) -> None:
         self.vocabulary_size = vocabulary_size
         self.greedy = settings.greedy
+        self.least_confidence = settings.least_confidence
         self.generator = torch.Generator(device).manual_seed(settings.seed)
         self._device = device
         # transformers asks for LongTensor, a type that no function of torch returns.
@@ -99,6 +100,15 @@ class Sampler:
         if self.greedy:
             return one_hot(scores.argmax(-1), scores.shape[-1])
         return softmax(scores)
+
+    def unsure(self, scores: Tensor) -> bool:
+        """Whether a draft should end before a token is drawn from these scores, [1, V].
+
+        Decided by the largest probability, which is known before the draw.
+        """
+        if self.least_confidence == 0.0:
+            return False
+        return float(softmax(scores).max()) < self.least_confidence
 
     def draw(self, distribution: Tensor) -> Tensor:
         """One token from each row: [k, V] → [k]."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from specviz.costs import Costs
     from specviz.metrics import Summary
     from specviz.proof import Proof
+    from specviz.real_proof import RealProof
 
 STYLES = {
     "accepted": ("", "green underline"),
@@ -228,6 +229,26 @@ def proof_table(proof: Proof) -> Table:
                 "accepted, rejected, resampled",
                 f"{took.accepted:,} {took.rejected:,} {took.resampled:,}",
             ),
+            ("verdict", "passed" if proof.passed else "failed"),
+        ),
+    )
+
+
+def real_proof_table(proof: RealProof) -> Table:
+    """The same for the whole engine."""
+    took = proof.exercised
+    return plain_table(
+        ("", ""),
+        (
+            ("target, drafter", f"{proof.target}, {proof.drafter}"),
+            ("temperature, top-p", f"{proof.temperature:g}, {proof.top_p:g}"),
+            ("tokens", " ".join(map(repr, proof.tokens))),
+            ("runs", f"{proof.runs:,}"),
+            ("chi-square", f"{proof.statistic:,.1f}"),
+            (f"must stay under ({proof.degrees_of_freedom} d.f.)", number(proof.critical_value)),
+            ("chance alone", f"{proof.noise_floor:,.1f}"),
+            ("the drafter's own, which must not", f"{proof.control_statistic:,.1f}"),
+            ("accepted, rejected", f"{took.accepted:,} {took.rejected:,}"),
             ("verdict", "passed" if proof.passed else "failed"),
         ),
     )

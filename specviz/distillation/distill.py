@@ -77,22 +77,27 @@ def distill(
     head = DraftHead(target.model, vocabulary)
     layers = state_layers(target.layers) if kind == "mtp" else ()
     module = trained.new_module(kind, target.model, head, len(layers))
-    student = _student(kind, module, target, recipe)
+    student = _student(kind, module, target)
     batches, checks = (
         Batches(chosen, vocabulary, target.vocabulary_size, recipe.batch_tokens)
         for chosen in (seen, held_out)
     )
     training_run = _Training(student, target, recipe, folder / f"{kind}.checkpoint")
     stream = _from_step(batches, training_run.step)
+
+    def check(step: int, loss: float) -> Progress:
+        return _check(student, head, checks, recipe.unroll, step, loss)
+
     held_out_now: Progress | None = None
     while training_run.step < recipe.steps:
-        loss = training_run.advance(outcome(student, head, next(stream)))
+        drafting_steps = recipe.drafting_steps(training_run.step)
+        loss = training_run.advance(outcome(student, head, next(stream), drafting_steps))
         progress(training_run.step, recipe.steps)
         if training_run.step % _CHECK_EVERY == 0 or training_run.step == recipe.steps:
-            held_out_now = _check(student, head, checks, training_run.step, loss)
+            held_out_now = check(training_run.step, loss)
             training_run.save()
             report(held_out_now)
-    held_out_now = held_out_now or _check(student, head, checks, training_run.step, 0.0)
+    held_out_now = held_out_now or check(training_run.step, 0.0)
     card = trained.Card(
         kind=kind,
         target=target.id,
@@ -158,9 +163,9 @@ class _Training:
         os.replace(staged, self._checkpoint)
 
 
-def _student(kind: str, module: Any, target: LanguageModel, recipe: Recipe) -> Student:
+def _student(kind: str, module: Any, target: LanguageModel) -> Student:
     if kind == "mtp":
-        return MtpStudent(module, target.model, recipe.unroll)
+        return MtpStudent(module, target.model)
     return SmallStudent(module)
 
 
@@ -177,9 +182,14 @@ def _from_step(batches: Batches, step: int) -> Iterator[Batch]:
 
 @torch.no_grad()
 def _check(
-    student: Student, head: DraftHead, held_out: Batches, step: int, loss: float
+    student: Student,
+    head: DraftHead,
+    held_out: Batches,
+    drafting_steps: int,
+    step: int,
+    loss: float,
 ) -> Progress:
-    outcomes = [outcome(student, head, batch) for batch in held_out.epoch(0)]
+    outcomes = [outcome(student, head, batch, drafting_steps) for batch in held_out.epoch(0)]
 
     def mean(columns: list[list[float]]) -> list[float]:
         return Tensor(columns).mean(0).tolist()

@@ -40,11 +40,11 @@ class Student(Protocol):
     def weights(self) -> nn.Module:
         """What the optimizer changes."""
 
-    def predict(self, batch: Batch) -> list[tuple[Tensor, Tensor]]:
+    def predict(self, batch: Batch, drafting_steps: int) -> list[tuple[Tensor, Tensor]]:
         """What it thinks at each position, and how much each label counts there.
 
         For each drafting step, (hidden [B, S, width], weights [B, S, LABELS]): the draft head
-        turns the former into logits.
+        turns the former into logits. A small model has one such step, whatever is asked for.
         """
 
 
@@ -62,12 +62,11 @@ class Outcome:
 class MtpStudent:
     """The block, unrolled: at step s it reads what it wrote at step s − 1."""
 
-    def __init__(self, block: MtpBlock, target: PreTrainedModel, steps: int) -> None:
+    def __init__(self, block: MtpBlock, target: PreTrainedModel) -> None:
         self.weights = block
         self._embed = target.get_input_embeddings()
-        self._steps = steps
 
-    def predict(self, batch: Batch) -> list[tuple[Tensor, Tensor]]:
+    def predict(self, batch: Batch, drafting_steps: int) -> list[tuple[Tensor, Tensor]]:
         block = self.weights
         # The pair at i is (h_i, t_{i+1}), and is about t_{i+2}: what the label of i + 1 tells.
         tokens = self._embed(batch.tokens[:, 1:]).detach()
@@ -77,7 +76,7 @@ class MtpStudent:
         positions = torch.arange(length, device=features.device)[None]
         cache = DynamicCache()
         predictions = []
-        for step in range(self._steps):
+        for step in range(drafting_steps):
             hidden = block(features, tokens, positions, cache, unrolled_mask(length, step))
             predictions.append((hidden, weights))
             # One place on: the next step knows this output where it cannot know h.
@@ -110,15 +109,15 @@ class SmallStudent:
     def __init__(self, model: PreTrainedModel) -> None:
         self.weights = model.base_model
 
-    def predict(self, batch: Batch) -> list[tuple[Tensor, Tensor]]:
+    def predict(self, batch: Batch, drafting_steps: int) -> list[tuple[Tensor, Tensor]]:  # noqa: ARG002
         hidden = self.weights(input_ids=batch.tokens, use_cache=False).last_hidden_state
         return [(hidden, batch.weights)]
 
 
-def outcome(student: Student, head: DraftHead, batch: Batch) -> Outcome:
+def outcome(student: Student, head: DraftHead, batch: Batch, drafting_steps: int = 1) -> Outcome:
     """The loss, −Σ p log q over the labelled positions, and how well q already fits."""
     losses, overlaps, agreements = [], [], []
-    for hidden, weights in student.predict(batch):
+    for hidden, weights in student.predict(batch, drafting_steps):
         counted = weights.sum(-1) > 0
         p, labels = weights[counted], batch.labels[counted]
         log_q = head.short(hidden[counted]).log_softmax(-1)

@@ -75,13 +75,16 @@ def draw_draft(model: CachedModel, context: Tensor, gamma: int, sampler: Sampler
     """`gamma` tokens, each drawn from the model's distribution behind those before it.
 
     The model first passes over what its cache lacks of `context`, [n]. No draw is read back
-    to the host.
+    to the host. A draft of one token or more may end early, where the model is unsure.
     """
     sequence = context
     distributions, scores = [], []
     for _ in range(gamma):
         logits = model.forward(sequence[model.length :], keep=1).logits[-1:]
-        scores.append(sampler.scores(sequence, logits))
+        following = sampler.scores(sequence, logits)
+        if scores and sampler.unsure(following):
+            break
+        scores.append(following)
         distributions.append(sampler.distribution(scores[-1]))
         sequence = torch.cat([sequence, sampler.draw(distributions[-1])])
     return Draft(sequence[len(context) :], torch.cat(distributions), torch.cat(scores))

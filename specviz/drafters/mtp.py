@@ -140,7 +140,10 @@ class Mtp:
             start = self.cache_length
             output = self._pass(features, sequence[start + 1 :], start)
             features = output[-1:]
-            scores.append(sampler.scores(sequence, self._head(features)))
+            following = sampler.scores(sequence, self._head(features))
+            if scores and sampler.unsure(following):
+                break
+            scores.append(following)
             distributions.append(sampler.distribution(scores[-1]))
             sequence = torch.cat([sequence, sampler.draw(distributions[-1])])
         roll_back(self._cache, known)

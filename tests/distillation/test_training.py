@@ -27,7 +27,19 @@ from specviz.drafters.trained import load_trained, new_block
 from tests.tiny import target
 from tests.trained import STATE_LAYERS
 
-RECIPE = Recipe(prompts=48, max_new_tokens=24, vocabulary=128, steps=60, batch_tokens=512, unroll=2)
+RECIPE = Recipe(
+    prompts=48,
+    max_new_tokens=24,
+    vocabulary=128,
+    steps=60,
+    batch_tokens=512,
+    unroll=2,
+    single_steps=30,
+)
+
+
+def test_a_recipe_begins_with_the_first_drafting_step_alone() -> None:
+    assert [RECIPE.drafting_steps(step) for step in (0, 29, 30, 59)] == [1, 1, 2, 2]
 
 
 def test_what_an_unrolled_query_may_see() -> None:
@@ -52,7 +64,7 @@ def test_the_unrolled_steps_equal_drafting() -> None:
     states = target().model(tokens, output_hidden_states=True).hidden_states
     side_by_side = torch.cat([states[layer] for layer in STATE_LAYERS], -1)
     batch = Batch(tokens, side_by_side, torch.zeros(1, 8, 1).long(), torch.ones(1, 8, 1))
-    steps = MtpStudent(block, target().model, 3).predict(batch)
+    steps = MtpStudent(block, target().model).predict(batch, 3)
 
     embed = target().model.get_input_embeddings()
     for base in (2, 4):
@@ -81,7 +93,9 @@ def test_loss_overlap_and_agreement_by_hand() -> None:
     class Fixed:
         weights = nn.Linear(1, 1)
 
-        def predict(self, batch: Batch) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        def predict(
+            self, batch: Batch, drafting_steps: int
+        ) -> list[tuple[torch.Tensor, torch.Tensor]]:
             return [(torch.zeros(1, 3, 1), batch.weights)]
 
     class Head(DraftHead):

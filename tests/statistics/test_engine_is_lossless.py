@@ -9,44 +9,25 @@ from typing import Any
 import pytest
 import torch
 
-from specviz.proof import chi_square, critical_value
+from specviz import real_proof
+from specviz.engine import decode
+from specviz.errors import UserError
+from specviz.proof import critical_value
+from specviz.real_proof import exact_joint, likeliest, prove_real
 from specviz.runtime.language_model import LanguageModel
-from specviz.sampling import Sampler
 from specviz.settings import Settings
-from tests.tiny import VOCABULARY, run, target, tiny, without_end
+from tests.tiny import END, target, tiny, without_end
 from tests.trained import write_trained
 
 ALLOWED = (97, 98, 99, 100, 101)
-PAIRS = 1_500
+RUNS = 600
 PROMPT = "abcab"
 
 
-@torch.inference_mode()
-def exact_joint(settings: Settings) -> torch.Tensor:
-    """[5, 5] the probability of the first two tokens behind the prompt's own first token.
-
-    The first token comes from the prompt's pass, where nothing is tested; it is held to one
-    value by taking the joint of the second and third behind each, weighted.
-    """
-    prompt = target().encode(PROMPT, raw=True)
-    sampler = Sampler(
-        settings,
-        vocabulary_size=VOCABULARY,
-        prompt_length=len(prompt),
-        end_ids=frozenset(),
-        device=torch.device("cpu"),
+def prove(runs: int = RUNS, **settings: Any) -> real_proof.RealProof:
+    return prove_real(
+        without_end(target()), Settings(**settings), runs=runs, prompt=PROMPT, allowed=ALLOWED
     )
-
-    def following(*tokens: int) -> torch.Tensor:
-        context = torch.tensor([*prompt, *tokens])
-        logits = target().model(context[None]).logits[0, -1:]
-        return sampler.distribution(sampler.scores(context, logits))[0, list(ALLOWED)].double()
-
-    joint = torch.zeros(5, 5, dtype=torch.float64)
-    for p_first, first in zip(following(), ALLOWED, strict=True):
-        for i, (p_second, second) in enumerate(zip(following(first), ALLOWED, strict=True)):
-            joint[i] += p_first * p_second * following(first, second)
-    return joint
 
 
 @pytest.mark.slow
@@ -72,25 +53,73 @@ def test_pairs_out_of_the_engine_follow_the_target_s_joint(
     known_models("D", tiny(seed=1))
     if drafter == "mtp":
         drafter = write_trained("mtp", target(), tmp_path, torch.tensor(ALLOWED[1:3]))
-    everything: dict[str, Any] = {**settings, "allowed_token_ids": ALLOWED}
-    counts = torch.zeros(5, 5, dtype=torch.long)
-    kept = refused = 0
-    model = without_end(target())
-    for seed in range(PAIRS):
-        trace = run(
-            model, PROMPT, drafter=drafter, gamma=2, max_new_tokens=4, seed=seed, **everything
-        )
-        second, third = (ALLOWED.index(token) for token in trace.token_ids[1:3])
-        counts[second, third] += 1
-        kept += sum(cycle.accepted for cycle in trace.cycles)
-        refused += sum(cycle.tested - cycle.accepted for cycle in trace.cycles)
-    assert kept > PAIRS / 10
-    assert refused > PAIRS / 10
-    joint = exact_joint(Settings(**everything))
-    possible = joint > 0
-    assert counts[~possible].sum() == 0
-    statistic = chi_square(counts[possible], joint[possible])
-    assert statistic < critical_value(int(possible.sum()) - 1)
+    proof = prove(drafter=drafter, **settings)
+    assert proof.passed
+    assert proof.statistic < critical_value(proof.degrees_of_freedom)
+    assert proof.degrees_of_freedom >= 10
+    assert min(proof.exercised.accepted, proof.exercised.rejected) > RUNS / 10
+    assert proof.control_statistic > 2 * proof.critical_value
+    assert proof.noise_floor < proof.critical_value
 
-    uniform = torch.full_like(joint[possible], 1 / int(possible.sum()))
-    assert chi_square(counts[possible], uniform) > critical_value(24), "else it could not fail"
+
+@pytest.mark.slow
+@pytest.mark.statistics
+def test_an_engine_that_tests_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case 3: the same proof, with every proposal kept."""
+    from specviz import engine, verification
+
+    def keep_all(p: Any, q: Any, proposals: Any, u: Any, generator: Any) -> Any:
+        return verification.verify(p, q, proposals, torch.zeros_like(u), generator)
+
+    monkeypatch.setattr(engine, "verify", keep_all)
+    proof = prove(300, drafter="early-exit:1", temperature=4.0)
+    assert not proof.passed
+    assert proof.statistic > proof.critical_value
+
+
+@torch.inference_mode()
+def test_the_joint_is_that_of_the_model_s_own_passes() -> None:
+    """P(b, c) = Σₐ P(a) P(b | a) P(c | a, b), one entry of it worked out without a cache."""
+    settings = Settings(temperature=3.0, allowed_token_ids=ALLOWED)
+    joint = exact_joint(target(), settings, PROMPT)
+    assert float(joint.sum()) == pytest.approx(1)
+    prompt = target().encode(PROMPT, raw=True)
+
+    def probability(*tokens: int) -> float:
+        logits = target().model(torch.tensor([[*prompt, *tokens[:-1]]])).logits[0, -1]
+        few = logits[list(ALLOWED)].double() / 3.0
+        return float(few.softmax(-1)[ALLOWED.index(tokens[-1])])
+
+    expected = sum(probability(a) * probability(a, 98) * probability(a, 98, 100) for a in ALLOWED)
+    assert float(joint[1, 3]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_likeliest_tokens_are_the_model_s_own_and_end_nothing() -> None:
+    found = likeliest(target(), PROMPT)
+    assert len(set(found)) == 5
+    assert END not in found
+    first = next(
+        event
+        for event in decode(without_end(target()), PROMPT, Settings(raw=True, max_new_tokens=1))
+        if event.type == "prefilled"
+    )
+    assert found[0] == first.emitted.token
+
+
+@pytest.mark.parametrize(
+    ("runs", "settings", "message"),
+    [(200, {"temperature": 0.0}, "above 0"), (20, {"temperature": 1.0}, "at least 100")],
+)
+def test_what_proves_nothing_is_refused(runs: int, settings: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        prove(runs, **settings)
+
+
+def test_rare_cells_count_together_and_impossible_ones_at_once() -> None:
+    """Expected 50, 48, 1 and 1: the last two are one cell of 2; then a cell of probability 0."""
+    joint = torch.tensor([[0.5, 0.48], [0.01, 0.01]])
+    statistic, degrees = real_proof._test(torch.tensor([[50, 46], [3, 1]]), joint)
+    assert degrees == 2
+    assert statistic == pytest.approx(0 + 4 / 48 + 4 / 2)
+    joint = torch.tensor([[0.5, 0.5], [0.0, 0.0]])
+    assert real_proof._test(torch.tensor([[1, 1], [1, 0]]), joint)[0] == float("inf")

@@ -1,0 +1,118 @@
+"""How γ is chosen: by hand, and on whole runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.draft_length import Auto, Fixed, Schedule, create
+from specviz.events import Cycle
+from specviz.settings import Settings
+from tests.test_metrics import cycle
+from tests.tiny import run, target, without_end
+
+
+def timed(gamma: int, accepted: int, *, step: float, one: float, slope: float) -> Cycle:
+    """A cycle of γ guesses, in seconds: `step` each, and a pass that is a line in its length."""
+    made = cycle(gamma, accepted)
+    seconds = made.seconds.model_copy(
+        update={
+            "draft": gamma * step,
+            "verify": one + slope * gamma,
+            "sample": 0.0,
+            "bookkeeping": 0.0,
+        }
+    )
+    return made.model_copy(update={"gamma": gamma, "seconds": seconds})
+
+
+def settled(auto: Auto, cycles: int, accepted: int, **costs: float) -> list[int]:
+    """The γs it chooses where so many guesses of each draft are kept."""
+    chosen = []
+    for _ in range(cycles):
+        gamma = auto.choose()
+        auto.learn(timed(gamma, min(accepted, gamma), **costs))
+        chosen.append(gamma)
+    return chosen
+
+
+def test_which_policy_the_settings_ask_for() -> None:
+    assert isinstance(create(Settings()), Fixed)
+    assert isinstance(create(Settings(draft_length="confidence")), Fixed)
+    assert isinstance(create(Settings(draft_length="schedule")), Schedule)
+    assert isinstance(create(Settings(draft_length="auto")), Auto)
+    assert create(Settings(gamma=3)).choose() == 3
+
+
+def test_the_schedule_of_transformers() -> None:
+    """+2 where all were kept, −1 where not, never below 1; a plain step changes nothing."""
+    schedule = Schedule(2)
+    for drafted, accepted, following in (
+        (2, 2, 4), (4, 4, 6), (6, 5, 5), (5, 0, 4), (0, 0, 4), (4, 0, 3), (3, 0, 2), (2, 0, 1),
+        (1, 0, 1), (1, 1, 3),
+    ):  # fmt: skip
+        schedule.learn(cycle(drafted, accepted))
+        assert schedule.choose() == following
+
+
+def test_auto_drafts_as_much_as_it_may_where_all_is_kept() -> None:
+    assert settled(Auto(6), 30, accepted=6, step=0.01, one=1.0, slope=0.02)[-1] == 6
+
+
+def test_auto_drafts_as_much_as_pays() -> None:
+    """Two of each draft are kept. Tokens by seconds for γ = 1, 2, 3: 2/1.15, 3/1.3, 3/1.45."""
+    chosen = settled(Auto(6), 60, accepted=2, step=0.05, one=1.0, slope=0.1)
+    assert set(chosen[-20:]) == {2}
+
+
+def test_auto_falls_back_to_plain_steps_and_looks_again() -> None:
+    """Case 20: nothing is kept, so a guess only costs; each 17th step asks for one."""
+    chosen = settled(Auto(6), 120, accepted=0, step=0.2, one=1.0, slope=0.1)
+    late = chosen[-51:]
+    assert late.count(1) == 3
+    assert late.count(0) == 48
+
+
+def test_auto_comes_back_when_guesses_are_right_again() -> None:
+    auto = Auto(4)
+    costs = {"step": 0.05, "one": 1.0, "slope": 0.05}
+    assert settled(auto, 80, accepted=0, **costs)[-1] in {0, 1}
+    assert settled(auto, 200, accepted=4, **costs)[-1] == 4
+
+
+def test_auto_never_asks_for_more_than_it_may() -> None:
+    assert max(settled(Auto(1), 20, accepted=9, step=0.0, one=1.0, slope=0.0)) == 1
+    assert settled(Auto(0), 20, accepted=0, step=0.0, one=1.0, slope=0.0) == [0] * 20
+
+
+@pytest.mark.parametrize("policy", ["auto", "schedule", "confidence"])
+@pytest.mark.parametrize("drafter", ["lookup", "early-exit:2"])
+def test_no_policy_changes_the_text(policy: str, drafter: str) -> None:
+    plain = run(without_end(target()), max_new_tokens=60)
+    drafted = run(
+        without_end(target()), drafter=drafter, draft_length=policy, gamma=6, max_new_tokens=60
+    )
+    assert drafted.token_ids == plain.token_ids
+    if policy == "schedule":
+        assert len({c.gamma for c in drafted.cycles}) > 2
+
+
+def test_a_draft_ends_where_the_drafter_is_unsure() -> None:
+    """All but the first guess weigh 0.5 or more in the drafter's mind, and some draft is cut."""
+    trace = run(
+        without_end(target()),
+        drafter="early-exit:2",
+        draft_length="confidence",
+        confidence=0.5,
+        gamma=6,
+        max_new_tokens=80,
+    )
+    later = [p.confidence for c in trace.cycles for p in c.proposals[1:]]
+    assert later
+    assert min(confidence or 0.0 for confidence in later) >= 0.5
+    assert any(0 < c.drafted < c.gamma for c in trace.cycles)
+    assert any(c.drafted > 1 for c in trace.cycles)
+
+
+def test_all_drafts_are_whole_where_confidence_is_not_asked_for() -> None:
+    trace = run(without_end(target()), drafter="early-exit:2", confidence=0.9, gamma=3)
+    assert {c.drafted for c in trace.cycles[:-2]} == {3}

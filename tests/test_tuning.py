@@ -1,0 +1,101 @@
+"""What is recommended of a measured grid, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specviz.bench import BenchResult, Environment, Row
+from specviz.tuning import prediction_error, recommend
+from tests.costs_by_hand import costs
+
+
+def row(drafter: str, gamma: int, speedup: float, kept: tuple[float, ...] = (), **more: Any) -> Row:
+    values: dict[str, Any] = {
+        "drafter": drafter,
+        "gamma": gamma,
+        "temperature": 0.0,
+        "tokens_per_s": 10 * speedup,
+        "repeats": 2,
+        "speedup": speedup,
+        "speedup_low": 0.9 * speedup,
+        "speedup_high": 1.1 * speedup,
+        "by_category": {},
+        "mean_acceptance_length": 1.0,
+        "draft_acceptance_rate": 0.5,
+        "conditional_acceptance": kept,
+        "draft_cost": 0.05,
+        "predicted_speedup": speedup,
+        "greedy_identical": True,
+        "prompts_identical": 1,
+        "ties": 0,
+    }
+    return Row(**{**values, **more})
+
+
+def grid(*rows: Row) -> BenchResult:
+    machine = costs(1.0).machine.model_dump()
+    v = {1: 1.0, 2: 1.1, 3: 1.2, 4: 1.35, 5: 1.5, 6: 1.8}
+    return BenchResult(
+        rows=rows,
+        environment=Environment(**machine, prompts=1, repeats=2, max_new_tokens=8, pass_cost=v),
+    )
+
+
+PLAIN = row("none", 0, 1.0)
+
+
+def test_the_fastest_cell_and_what_one_more_guess_would_do() -> None:
+    """A third guess survives 0.8 · 0.5 · 0.4 = 0.16 of the time and costs 0.05 + 0.15."""
+    found = recommend(
+        grid(
+            PLAIN,
+            row("mtp", 1, 1.2, (0.8,)),
+            row("mtp", 2, 1.4, (0.8, 0.5)),
+            row("mtp", 3, 1.3, (0.8, 0.5, 0.4)),
+            row("lookup", 4, 1.1, (0.9, 0.9, 0.9, 0.9)),
+        )
+    )
+    assert (found.drafter, found.gamma, found.speedup) == ("mtp", 2, 1.4)
+    assert found.certain
+    assert found.next_survival == pytest.approx(0.16)
+    assert found.next_cost == pytest.approx(0.20)
+
+
+def test_without_longer_drafts_the_last_position_speaks_for_the_next() -> None:
+    found = recommend(grid(row("mtp", 2, 1.4, (0.8, 0.5))))
+    assert found.next_survival == pytest.approx(0.8 * 0.5 * 0.5)
+
+
+def test_where_nothing_pays_plain_decoding_is_recommended() -> None:
+    found = recommend(grid(PLAIN, row("early-exit:8", 4, 0.7, (0.1,))))
+    assert (found.drafter, found.gamma, found.certain) == ("none", 0, True)
+
+
+def test_an_interval_around_one_is_not_certain() -> None:
+    assert not recommend(grid(row("lookup", 2, 1.05, (0.5, 0.5)))).certain
+
+
+def test_a_cost_that_was_not_measured_is_not_told() -> None:
+    assert recommend(grid(row("lookup", 8, 2.0, (0.9,) * 8))).next_cost is None
+
+
+def test_how_far_predictions_are_off() -> None:
+    found = prediction_error(
+        grid(
+            PLAIN,
+            row("mtp", 1, 1.0, predicted_speedup=1.1),
+            row("mtp", 2, 2.0, predicted_speedup=1.4),
+        )
+    )
+    assert found is not None
+    error, worst = found
+    assert error == pytest.approx((0.1 + 0.3) / 2)
+    assert worst.gamma == 2
+    assert prediction_error(grid(PLAIN)) is None
+
+
+def test_only_plain_decoding_leaves_nothing_to_recommend() -> None:
+    with pytest.raises(ValueError, match="only plain"):
+        recommend(grid(PLAIN))
