@@ -15,10 +15,10 @@ from specviz.costs import measure_passes
 from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.machine import Machine, this_machine
-from specviz.metrics import draft_cost, judged, summarize
+from specviz.metrics import draft_cost, summarize
 from specviz.parity import Parting, find_parting
 from specviz.runtime.language_model import LanguageModel
-from specviz.settings import GREEDY_TEMPERATURE, Settings
+from specviz.settings import GREEDY_TEMPERATURE, MAX_GAMMA, Settings
 from specviz.theory import predicted_speedup
 from specviz.trace import Trace, collect
 
@@ -108,20 +108,29 @@ def read_prompts(path: Path) -> list[Prompt]:
         UserError: if it cannot be read, or a line has no `prompt`.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"Cannot read the prompts file {path}: choose another.") from error
+    return parse_prompts(text, str(path))
+
+
+def parse_prompts(text: str, name: str) -> list[Prompt]:
+    """The prompts of a JSON Lines text; `name` is what it is called in a complaint.
+
+    Raises:
+        UserError: if a line has no `prompt`, or there is none at all.
+    """
     prompts = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:
                 prompts.append(Prompt.model_validate_json(line))
             except ValidationError as error:
                 raise UserError(
-                    f"Line {number} of {path} is not a JSON object with a “prompt”: correct it."
+                    f"Line {number} of {name} is not a JSON object with a “prompt”: correct it."
                 ) from error
     if not prompts:
-        raise UserError(f"{path} holds no prompts: write one JSON object with a “prompt” a line.")
+        raise UserError(f"{name} holds no prompts: write one JSON object with a “prompt” a line.")
     return prompts
 
 
@@ -135,6 +144,7 @@ def bench(
     repeats: int,
     hopeless: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    keep: Callable[[BenchResult], None] = lambda result: None,
 ) -> BenchResult:
     """Measure every drafter at every γ against plain decoding.
 
@@ -145,63 +155,104 @@ def bench(
         settings: all but drafter and γ.
         hopeless: a cell is not run again once its speedup is below this part of the best one.
         progress: told how many of how many runs are done.
+        keep: given what was measured so far, after every prompt of the first repeat and after
+            every repeat.
     """
     cells = [Cell(drafter=d, gamma=g) for d, g in product(drafters, gammas) if d != PLAIN]
     grid = [Cell(drafter=PLAIN, gamma=0), *cells]
     for cell in grid:  # warms up, and refuses a drafter that does not fit before the long work
         short = _with_cell(settings, cell, max_new_tokens=_WARM_UP_TOKENS)
         collect(decode(target, prompts[0].prompt, short, record=False))
-    runs: dict[Cell, list[list[Trace]]] = {cell: [] for cell in grid}
+    costs = measure_passes(target, _pass_lengths(gammas, settings))
+    runs = _Runs(target, prompts, settings, {cost.tokens: cost.v.median for cost in costs})
+    measured = grid if PLAIN in drafters else cells
     done, hopeful = 0, grid
     for repeat in range(repeats):
         total = done + (repeats - repeat) * len(prompts) * len(hopeful)
         for cell in hopeful:
-            runs[cell].append([])
+            runs.traces.setdefault(cell, []).append([])
         for prompt in prompts:
             for cell in hopeful if repeat % 2 == 0 else reversed(hopeful):
                 chosen = _with_cell(settings, cell)
                 trace = collect(decode(target, prompt.prompt, chosen, record=False))
-                runs[cell][repeat].append(trace)
+                runs.traces[cell][repeat].append(trace)
                 done += 1
                 progress(done, total)
-        hopeful = _hopeful(hopeful, runs, hopeless)
-    pass_cost = {cost.tokens: cost.v.median for cost in measure_passes(target, _pass_lengths(runs))}
-    plain = runs[grid[0]]
-    measured = grid if PLAIN in drafters else cells
-    rows = [
-        _row(target, cell, prompts, runs[cell], plain, settings.temperature, pass_cost)
-        for cell in measured
-    ]
-    return BenchResult(
-        rows=tuple(rows),
-        environment=Environment(
-            **this_machine(target).model_dump(),
-            prompts=len(prompts),
-            repeats=repeats,
-            max_new_tokens=settings.max_new_tokens,
-            pass_cost=pass_cost,
-        ),
-    )
+            if repeat == 0 and runs.timed:
+                keep(runs.result(measured))
+        hopeful = runs.hopeful(hopeful, hopeless)
+        keep(runs.result(measured))
+    return runs.result(measured)
+
+
+class _Runs:
+    """What was run so far, and what it comes to."""
+
+    def __init__(
+        self,
+        target: LanguageModel,
+        prompts: Sequence[Prompt],
+        settings: Settings,
+        pass_cost: dict[int, float],
+    ) -> None:
+        self.traces: dict[Cell, list[list[Trace]]] = {}
+        """Of each cell, one list a repeat; plain decoding's is the first."""
+        self._target = target
+        self._prompts = prompts
+        self._settings = settings
+        self._pass_cost = pass_cost
+
+    @property
+    def _plain(self) -> list[list[Trace]]:
+        return next(iter(self.traces.values()))
+
+    @property
+    def timed(self) -> bool:
+        """Whether any answer has gone beyond its first token."""
+        return any(trace.cycles for repeat in self._plain for trace in repeat)
+
+    def hopeful(self, grid: list[Cell], hopeless: float) -> list[Cell]:
+        """The cells that are worth another repeat; the first one, plain decoding, always is."""
+        seconds = {
+            cell: statistics.median(map(_seconds_per_token, self.traces[cell])) for cell in grid
+        }
+        best = min(seconds.values())
+        return [cell for cell in grid if cell is grid[0] or best >= hopeless * seconds[cell]]
+
+    def result(self, cells: Sequence[Cell]) -> BenchResult:
+        """The rows of these cells, by the repeats that are complete or are the first."""
+        prompts = self._prompts[: len(self._plain[0])]
+        return BenchResult(
+            rows=tuple(
+                _row(
+                    self._target,
+                    cell,
+                    prompts,
+                    self.traces[cell],
+                    self._plain,
+                    self._settings.temperature,
+                    self._pass_cost,
+                )
+                for cell in cells
+            ),
+            environment=Environment(
+                **this_machine(self._target).model_dump(),
+                prompts=len(prompts),
+                repeats=len(self._plain),
+                max_new_tokens=self._settings.max_new_tokens,
+                pass_cost=self._pass_cost,
+            ),
+        )
 
 
 def _with_cell(settings: Settings, cell: Cell, **changes: int) -> Settings:
     return settings.model_copy(update={"drafter": cell.drafter, "gamma": cell.gamma, **changes})
 
 
-def _hopeful(grid: list[Cell], runs: dict[Cell, list[list[Trace]]], hopeless: float) -> list[Cell]:
-    """The cells that are worth another repeat; the first one, plain decoding, always is."""
-    seconds = {
-        cell: statistics.median(_seconds_per_token(repeat) for repeat in runs[cell])
-        for cell in grid
-    }
-    best = min(seconds.values())
-    return [cell for cell in grid if cell is grid[0] or best >= hopeless * seconds[cell]]
-
-
-def _pass_lengths(runs: dict[Cell, list[list[Trace]]]) -> list[int]:
-    traces = (trace for repeats in runs.values() for repeat in repeats for trace in repeat)
-    used = {judged(cycle) + 1 for trace in traces for cycle in trace.cycles}
-    return sorted(used | {length + 1 for length in used})  # and what one more proposal would cost
+def _pass_lengths(gammas: Sequence[int], settings: Settings) -> list[int]:
+    """The k of v(k) that a prediction needs, and one more: what a further proposal would cost."""
+    longest = MAX_GAMMA if settings.draft_length == "schedule" else max(gammas)
+    return list(range(1, longest + 3))
 
 
 def _row(
@@ -235,8 +286,9 @@ def _row(
         speedup_low=low,
         speedup_high=high,
         by_category={
-            category: times.speedup([at for at, its in enumerate(categories) if its == category])
+            category: times.speedup(places)
             for category in dict.fromkeys(filter(None, categories))
+            if times.tokens[places := [c == category for c in categories]].sum()
         },
         mean_acceptance_length=summary.mean_acceptance_length,
         draft_acceptance_rate=summary.draft_acceptance_rate,
@@ -265,7 +317,7 @@ class _Times:
         )
 
     def tokens_per_s(self) -> float:
-        return float(np.median(self.seconds, 0).sum() ** -1 * self.tokens.sum())
+        return float(self.tokens.sum() / np.median(self.seconds, 0).sum())
 
     def speedup(self, prompts: Any = slice(None)) -> float:
         """Of these prompts together, by their places; one may be named more than once."""
@@ -286,7 +338,8 @@ class _Times:
         count = len(self.tokens)
         if count > 1:
             draws = np.random.default_rng(0).integers(count, size=(_DRAWS, count))
-            low, high = np.percentile([self.speedup(prompts) for prompts in draws], [2.5, 97.5])
+            speedups = [self.speedup(drawn) for drawn in draws if self.tokens[drawn].sum()]
+            low, high = np.percentile(speedups, [2.5, 97.5])
             return float(low), float(high)
         ours, plain = self.seconds / self.tokens, self._plain_seconds / self._plain_tokens
         return float(plain.min() / ours.max()), float(plain.max() / ours.min())

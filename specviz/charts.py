@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from specviz.theory import predicted_speedup, textbook_tokens
 
 if TYPE_CHECKING:
+    from specviz.bench import BenchResult, Row
     from specviz.costs import Costs, DraftCost, Spread
     from specviz.proof import Proof
 
@@ -23,6 +24,7 @@ HEIGHT = 300
 _MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 _QUIET = "#8087a0"
 """For what stands behind the numbers: readable on light and on dark."""
+PLAIN = "none"
 _FAR = 10
 """A statistic so many times its critical value is drawn on a logarithmic axis."""
 
@@ -207,6 +209,86 @@ def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
     return _finished(figure, hovermode="closest")
 
 
+def speedups(result: BenchResult, words: Words) -> go.Figure:
+    """The measured speedup of every cell, with its interval: γ across, drafters down.
+
+    Words: `gamma`, `hover`, `given_up`.
+    """
+    rows = {(row.drafter, row.gamma): row for row in result.rows if row.drafter != PLAIN}
+    drafters = list(dict.fromkeys(drafter for drafter, _ in rows))
+    gammas = sorted({gamma for _, gamma in rows})
+    cells = [[rows.get((drafter, gamma)) for gamma in gammas] for drafter in drafters]
+    figure = go.Figure(
+        go.Heatmap(
+            x=[str(gamma) for gamma in gammas],
+            y=drafters,
+            z=[[row and row.speedup for row in line] for line in cells],
+            text=[[_in_words(row, result, words) for row in line] for line in cells],
+            texttemplate="%{text}",
+            zmid=1,
+            xgap=2,
+            ygap=2,
+            colorbar={"title": "×", "thickness": 12},
+            hovertemplate=words["hover"] + "<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=words["gamma"])
+    figure.update_yaxes(autorange="reversed")
+    figure = _finished(figure, hovermode="closest")
+    return figure.update_layout(height=110 + 56 * len(drafters))
+
+
+def _in_words(row: Row | None, result: BenchResult, words: Words) -> str:
+    if row is None:
+        return ""
+    given_up = words["given_up"] if row.repeats < result.environment.repeats else ""
+    return f"{row.speedup:.2f}×<br>{row.speedup_low:.2f}–{row.speedup_high:.2f} {given_up}"
+
+
+def predictions(result: BenchResult, words: Words) -> go.Figure:
+    """Each cell's predicted speedup against its measured one; on the line they are equal.
+
+    Words: `equal`, `predicted`, `measured`, `hover`.
+    """
+    rows = [row for row in result.rows if row.predicted_speedup and row.drafter != PLAIN]
+    ends = [0.0, 1.1 * max(max(row.speedup, row.predicted_speedup or 0) for row in rows)]
+    figure = go.Figure()
+    for drafter in dict.fromkeys(row.drafter for row in rows):
+        its = [row for row in rows if row.drafter == drafter]
+        figure.add_trace(
+            go.Scatter(
+                x=[row.predicted_speedup for row in its],
+                y=[row.speedup for row in its],
+                customdata=[row.gamma for row in its],
+                mode="markers",
+                marker={"size": 10},
+                error_y=_intervals(its),
+                name=drafter,
+                hovertemplate=words["hover"] + "<extra></extra>",
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=ends,
+            y=ends,
+            mode="lines",
+            line={"dash": "dot", "color": _QUIET},
+            name=words["equal"],
+            hoverinfo="skip",
+        )
+    )
+    figure.update_xaxes(title=words["predicted"], range=ends)
+    figure.update_yaxes(title=words["measured"], range=ends)
+    return _finished(figure, hovermode="closest")
+
+
+def _intervals(rows: Sequence[Row]) -> dict[str, object]:
+    """Error bars over the 95 % intervals."""
+    return _error_bars(
+        [(row.speedup - row.speedup_low, row.speedup_high - row.speedup) for row in rows]
+    )
+
+
 @dataclass(frozen=True)
 class Drafted:
     """A drafter, measured: where it stands between cheap and right."""
@@ -274,11 +356,16 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
 
 def _quartiles(spreads: Sequence[Spread]) -> dict[str, object]:
     """Error bars from quartile to quartile."""
+    return _error_bars([(s.median - s.low, s.high - s.median) for s in spreads])
+
+
+def _error_bars(reaches: Sequence[tuple[float, float]]) -> dict[str, object]:
+    """How far each bar reaches down and up."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [spread.high - spread.median for spread in spreads],
-        "arrayminus": [spread.median - spread.low for spread in spreads],
+        "array": [up for _, up in reaches],
+        "arrayminus": [down for down, _ in reaches],
         "thickness": 1,
     }
 

@@ -11,7 +11,9 @@ from specviz import bench as benchmarks
 from specviz.bench import Prompt, bench, read_prompts
 from specviz.engine import decode
 from specviz.errors import UserError
+from specviz.events import Seconds
 from specviz.settings import Settings
+from tests.test_metrics import cycle, trace
 from tests.tiny import target, without_end
 
 PROMPTS = [Prompt(prompt="abcab"), Prompt(prompt="hello hello")]
@@ -118,3 +120,78 @@ def test_a_prompts_file(tmp_path: Path) -> None:
     assert read_prompts(path) == [Prompt(id=7, category="qa", prompt="a"), Prompt(prompt="b")]
     with pytest.raises(UserError, match="Cannot read"):
         read_prompts(tmp_path / "none.jsonl")
+
+
+def test_what_is_hopeless_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: a second a token for plain decoding, three for γ = 2, one and a half for γ = 4."""
+    pace = {0: 1.0, 2: 3.0, 4: 1.5}
+
+    def paced(traces: Any) -> float:
+        settings = traces[0].started.settings
+        return pace[settings.gamma if settings.drafter != "none" else 0]
+
+    monkeypatch.setattr(benchmarks, "_seconds_per_token", paced)
+    ran: list[int] = []
+    result = measure(
+        drafters=["lookup"],
+        gammas=[2, 4],
+        repeats=3,
+        hopeless=0.5,
+        progress=lambda *s: ran.append(s[1]),
+    )
+    assert [(row.gamma, row.repeats) for row in result.rows] == [(2, 1), (4, 3)]
+    assert ran[0] == 18
+    assert len(ran) == ran[-1] == 18 - 2 * 2
+    everything = measure(drafters=["lookup"], gammas=[2, 4], repeats=2)
+    assert [row.repeats for row in everything.rows] == [2, 2]
+
+
+def test_what_was_measured_so_far_can_be_kept() -> None:
+    """After each prompt of the first repeat, then after each repeat."""
+    kept: list[tuple[int, int]] = []
+    measure(
+        drafters=["lookup"],
+        gammas=[2],
+        keep=lambda result: kept.append((result.environment.prompts, result.environment.repeats)),
+    )
+    assert kept == [(1, 1), (2, 1), (2, 1), (2, 2)]
+
+
+def timed(*seconds: float) -> list[Any]:
+    """A repeat: for each prompt a run of one token that took so many seconds."""
+    runs = []
+    for took in seconds:
+        made = cycle(0, 0)
+        spent = Seconds(verify=took)
+        runs.append(trace([made.model_copy(update={"seconds": spent})]))
+    return runs
+
+
+def test_speedups_and_their_interval_by_hand() -> None:
+    """Two prompts, three repeats: the medians are 1 and 2 s of ours, 4 and 2 s of plain's."""
+    ours = [timed(1, 2), timed(9, 2), timed(1, 1)]
+    plain = [timed(4, 2), timed(4, 2), timed(3, 9)]
+    times = benchmarks._Times(ours, plain)
+    assert times.speedup() == pytest.approx(6 / 3)
+    assert (times.speedup([0]), times.speedup([1])) == pytest.approx((4, 1))
+    assert times.tokens_per_s() == pytest.approx(2 / 3)
+    assert times.interval() == pytest.approx((1, 4)), "both prompts alike, one way or the other"
+    alone = benchmarks._Times([timed(1), timed(2)], [timed(4), timed(6)])
+    assert alone.interval() == pytest.approx((2, 6))
+
+
+def test_a_speedup_for_each_category() -> None:
+    prompts = [
+        Prompt(prompt="ab", category="x"),
+        Prompt(prompt="cd"),
+        Prompt(prompt="e", category="x"),
+    ]
+    result = bench(
+        without_end(target()),
+        prompts,
+        drafters=["lookup"],
+        gammas=[2],
+        settings=Settings(raw=True, max_new_tokens=6),
+        repeats=1,
+    )
+    assert set(result.rows[0].by_category) == {"x"}

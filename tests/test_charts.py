@@ -7,6 +7,7 @@ import pytest
 from specviz import charts
 from specviz.proof import prove
 from tests.costs_by_hand import costs
+from tests.grid_by_hand import grid, row
 
 WORDS = {
     "walk": "chi-square",
@@ -113,3 +114,39 @@ def test_drafters_between_cheap_and_right() -> None:
     assert list(points.x) == [0.1, 0.0]
     assert list(points.y) == [0.6, 0.9]
     assert list(points.text) == ["mtp 1.50×", "lookup 2.00×"]
+
+
+GRID_WORDS = {
+    "gamma": "γ",
+    "hover": "hover",
+    "given_up": "(given up)",
+    "equal": "equal",
+    "predicted": "predicted",
+    "measured": "measured",
+}
+GRID = grid(
+    row("none", 0, 1.0),
+    row("mtp", 2, 1.5, predicted_speedup=1.4),
+    row("mtp", 4, 1.2, repeats=1),
+    row("lookup", 2, 2.0, predicted_speedup=2.2),
+)
+
+
+def test_the_grid_of_speedups() -> None:
+    """Two drafters by two γ, of which one cell was not measured and one was given up."""
+    (cells,) = charts.speedups(GRID, GRID_WORDS).data
+    assert list(cells.x) == ["2", "4"]
+    assert list(cells.y) == ["mtp", "lookup"]
+    assert [list(line) for line in cells.z] == [[1.5, 1.2], [2.0, None]]
+    assert cells.text[0][0].startswith("1.50×<br>1.35–1.65")
+    assert "given up" not in cells.text[0][0]
+    assert cells.text[0][1].endswith("(given up)")
+    assert cells.text[1][1] == ""
+
+
+def test_predictions_against_measurements() -> None:
+    mtp, lookup, line = charts.predictions(GRID, GRID_WORDS).data
+    assert (list(mtp.x), list(mtp.y)) == ([1.4, 1.2], [1.5, 1.2])
+    assert (list(lookup.x), list(lookup.y)) == ([2.2], [2.0])
+    assert list(lookup.error_y.array) == pytest.approx([0.2])
+    assert list(line.x) == list(line.y) == pytest.approx([0, 1.1 * 2.2])

@@ -149,7 +149,7 @@ class Hub:
         return job
 
     def measure(
-        self, work: Callable[[Any, Report], Result], *, dtype: str = "auto"
+        self, work: Callable[[Any, Report[Result]], Result], *, dtype: str = "auto"
     ) -> Measurement[Result]:
         """Put a measurement of the default model in the queue.
 

@@ -11,8 +11,6 @@ from specviz.errors import UserError
 from specviz.server.job import State, Status
 
 Result = TypeVar("Result")
-Report = Callable[[int, int], None]
-"""Told how many of how many steps are done."""
 
 
 class StoppedError(Exception):
@@ -28,13 +26,28 @@ class Progress(NamedTuple):
     """An estimate from the steps so far; None before the first."""
 
 
+class Report(Generic[Result]):
+    """What the work tells: how far it is, and what it has measured so far."""
+
+    def __init__(self, measurement: Measurement[Result]) -> None:
+        self._measurement = measurement
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many of so many steps are done; where the work was cancelled, it ends here."""
+        self._measurement.advance(done, total)
+
+    def keep(self, result: Result) -> None:
+        """A result of what was measured so far, which stays if the rest is cancelled."""
+        self._measurement.result = result
+
+
 class Measurement(Generic[Result]):
     """One piece of work, its progress and its outcome. Safe to use from any thread."""
 
     def __init__(
         self,
         id: str,
-        work: Callable[[Report], Result],
+        work: Callable[[Report[Result]], Result],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,9 +78,10 @@ class Measurement(Generic[Result]):
         self.move_to("running")
         self._began = self._clock()
         try:
-            self.result = self._work(self._report)
+            self.result = self._work(Report(self))
         except StoppedError:
-            pass  # there is no result, and that is what the end goes by
+            if self.result is not None:
+                self.error = "It was cancelled: what was measured until then is kept."
         except UserError as error:
             self.error = str(error)
         except Exception:
@@ -82,7 +96,12 @@ class Measurement(Generic[Result]):
             self.error = self.error or "It was cancelled: measure again when you like."
         self._status = Status(state, position)
 
-    def _report(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int) -> None:
+        """So many of so many steps are done.
+
+        Raises:
+            StoppedError: if somebody pressed Cancel.
+        """
         if self.stopped:
             raise StoppedError
         passed = self._clock() - self._began

@@ -34,7 +34,7 @@ def drafters() -> list[str]:
     return chosen
 
 
-def measure(model: Any, chosen: list[str], report: Report) -> Costs:
+def measure(model: Any, chosen: list[str], report: Report[Costs]) -> Costs:
     """In the worker's thread."""
     with importing:
         from specviz.costs import measure_costs

@@ -22,7 +22,7 @@ def measured(
     hub: Hub,
     name: str,
     choose: Callable[[], Choice],
-    work: Callable[[Any, Choice, Report], Result],
+    work: Callable[[Any, Choice, Report[Result]], Result],
 ) -> Result | None:
     """The controls and the state of a measurement; its result once there is one.
 

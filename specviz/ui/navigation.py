@@ -20,6 +20,7 @@ page = st.navigation(
         st.Page(PAGES / "compare.py", title=_("Compare"), icon=":material/view_column:"),
         st.Page(PAGES / "proof.py", title=_("Proof"), icon=":material/verified:"),
         st.Page(PAGES / "cost.py", title=_("Cost"), icon=":material/speed:"),
+        st.Page(PAGES / "tune.py", title=_("Tune"), icon=":material/tune:"),
         st.Page(PAGES / "replay.py", title=_("Replay"), icon=":material/history:"),
     ],
     position="top",

@@ -26,7 +26,7 @@ def test_progress_and_an_estimate_by_hand() -> None:
     now = iter([0.0, 10.0, 13.0])
     seen: list[object] = []
 
-    def work(report: Report) -> str:
+    def work(report: Report[str]) -> str:
         report(2, 8)
         seen.append(measurement.progress)
         return "done"
@@ -42,7 +42,7 @@ def test_it_runs_in_its_turn_and_nothing_runs_beside_it(hubs: Hubs) -> None:
     hub = hubs(engine)
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(_model: object, report: Report) -> str:
+    def work(_model: object, report: Report[str]) -> str:
         begun.set()
         assert go_on.wait(5)
         report(1, 1)
@@ -83,7 +83,7 @@ def test_cancel_ends_it_at_its_next_step(hubs: Hubs) -> None:
     begun = threading.Event()
     steps: list[int] = []
 
-    def work(_model: object, report: Report) -> None:
+    def work(_model: object, report: Report[None]) -> None:
         for step in range(1, 1000):
             report(step, 1000)
             steps.append(step)
@@ -109,7 +109,7 @@ def test_what_goes_wrong_is_a_sentence_and_the_worker_goes_on(
 ) -> None:
     hub = hubs(FakeEngine())
 
-    def work(_model: object, _report: Report) -> None:
+    def work(_model: object, _report: Report[None]) -> None:
         raise error
 
     measurement = hub.measure(work)
@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_a_sentence_and_the_worker_goes_on(
 def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs) -> None:
     hub = hubs(FakeEngine(), viewer_grace_seconds=0.3, connect_grace_seconds=0.3)
 
-    def work(_model: object, report: Report) -> None:
+    def work(_model: object, report: Report[None]) -> None:
         for step in range(1, 1000):
             report(step, 1000)
             time.sleep(0.01)
@@ -135,3 +135,23 @@ def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs) -> None:
     assert not measurement.finished
     until_finished(measurement)
     assert "cancelled" in str(measurement.error)
+
+
+def test_what_was_measured_before_a_cancel_is_kept(hubs: Hubs) -> None:
+    hub = hubs(FakeEngine())
+    kept = threading.Event()
+
+    def work(_model: object, report: Report[list[int]]) -> list[int]:
+        for step in range(1000):
+            report(step, 1000)
+            report.keep(list(range(step)))
+            kept.set()
+            time.sleep(0.01)
+        return []
+
+    measurement = hub.measure(work)
+    assert kept.wait(5)
+    measurement.stop()
+    until_finished(measurement)
+    assert measurement.result is not None
+    assert "until then is kept" in str(measurement.error)

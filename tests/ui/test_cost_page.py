@@ -22,7 +22,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """A measurement that takes two steps, the second when the gate is open."""
     gate = threading.Event()
 
-    def measure(_model: object, chosen: list[str], report: Report) -> object:
+    def measure(_model: object, chosen: list[str], report: Report[object]) -> object:
         report(1, 2)
         assert gate.wait(10)
         report(2, 2)

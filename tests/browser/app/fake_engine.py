@@ -53,7 +53,7 @@ def decode(
         yield event
 
 
-def measure(_model: Any, _chosen: list[str], report: Report) -> Any:
+def measure(_model: Any, _chosen: list[str], report: Report[Any]) -> Any:
     """Costs that were made up, after as many steps as real ones take."""
     from tests.costs_by_hand import costs
 
