@@ -9,6 +9,7 @@ from specviz.ui.stream_texts import stream_texts
 from specviz.ui.style import TEXT_WIDTH
 from specviz.ui.texts import _
 from specviz.ui.token_stream import token_stream
+from specviz.ui.whatif_view import what_if
 
 hub = shared.hub()
 
@@ -36,3 +37,4 @@ if file is not None:
         st.error(str(error))
     else:
         token_stream(job.id, texts=stream_texts(), key=f"replay.{job.id}")
+        what_if(job)

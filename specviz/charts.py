@@ -282,6 +282,44 @@ def predictions(result: BenchResult, words: Words) -> go.Figure:
     return _finished(figure, hovermode="closest")
 
 
+def kept_again(recorded: Sequence[float], again: Sequence[float], words: Words) -> go.Figure:
+    """The share of cycles that kept 0, 1, 2, … guesses: as recorded and as judged again.
+
+    Words: `recorded`, `again`, `kept`, `share`.
+    """
+    figure = go.Figure(
+        [
+            go.Bar(x=[*range(len(shares))], y=list(shares), name=words[name])
+            for name, shares in (("recorded", recorded), ("again", again))
+        ]
+    )
+    figure.update_xaxes(title=words["kept"], dtick=1)
+    figure.update_yaxes(title=words["share"], tickformat=".0%")
+    return _finished(figure)
+
+
+def curves(series: Mapping[str, Sequence[tuple[float, float]]], words: Words) -> go.Figure:
+    """A line for each name, through its points.
+
+    Words: `x`, `y`.
+    """
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=[x for x, _ in points],
+                y=[y for _, y in points],
+                mode="lines+markers",
+                name=name,
+                hovertemplate="%{y:.3~g}",
+            )
+            for name, points in series.items()
+        ]
+    )
+    figure.update_xaxes(title=words["x"], rangemode="tozero")
+    figure.update_yaxes(title=words["y"], rangemode="tozero")
+    return _finished(figure)
+
+
 def _intervals(rows: Sequence[Row]) -> dict[str, object]:
     """Error bars over the 95 % intervals."""
     return _error_bars(

@@ -38,3 +38,12 @@ def grid(*rows: Row) -> BenchResult:
         rows=rows,
         environment=Environment(**machine, prompts=1, repeats=2, max_new_tokens=8, pass_cost=v),
     )
+
+
+PLAIN = row("none", 0, 1.0)
+GRID = grid(
+    PLAIN,
+    row("lookup", 2, 1.5, (0.8, 0.5), predicted_speedup=1.65),
+    row("lookup", 4, 1.2, (0.8, 0.5, 0.4, 0.3)),
+    row("mtp", 2, 1.3, (0.7, 0.4)),
+)

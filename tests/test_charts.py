@@ -150,3 +150,16 @@ def test_predictions_against_measurements() -> None:
     assert (list(lookup.x), list(lookup.y)) == ([2.2], [2.0])
     assert list(lookup.error_y.array) == pytest.approx([0.2])
     assert list(line.x) == list(line.y) == pytest.approx([0, 1.1 * 2.2])
+
+
+def test_curves() -> None:
+    one, two = charts.curves({"a": [(1, 2), (3, 4)], "b": [(1, 5)]}, {"x": "x", "y": "y"}).data
+    assert (one.name, list(one.x), list(one.y)) == ("a", [1, 3], [2, 4])
+    assert (two.name, list(two.x), list(two.y)) == ("b", [1], [5])
+
+
+def test_what_was_kept_and_what_might_have_been() -> None:
+    words = dict.fromkeys(("recorded", "again", "kept", "share"), "word")
+    recorded, again = charts.kept_again([0.5, 0.25, 0.25], [0.5, 0.5, 0.0], words).data
+    assert list(recorded.x) == [0, 1, 2]
+    assert (list(recorded.y), list(again.y)) == ([0.5, 0.25, 0.25], [0.5, 0.5, 0.0])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specviz.tuning import prediction_error, recommend
-from tests.grid_by_hand import grid, row
-
-PLAIN = row("none", 0, 1.0)
+from tests.grid_by_hand import PLAIN, grid, row
 
 
 def test_the_fastest_cell_and_what_one_more_guess_would_do() -> None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from specviz.errors import UserError
 from specviz.server.job import JobRequest, Race
 from specviz.server.limits import Limits
-from specviz.settings import Settings
+from specviz.settings import TRAINED_DRAFTERS, DraftLength, Settings
 from specviz.ui.presets import PRESETS, preset_name
 from specviz.ui.texts import _
 
@@ -40,6 +40,8 @@ _DEFAULTS: dict[str, Any] = {
     "layers": 8,
     "drafter_model": "",
     "gamma": 4,
+    "draft_length": "fixed",
+    "confidence": 0.4,
     "max_new_tokens": 128,
     "race": "alternating",
     "temperature": 0.0,
@@ -151,23 +153,27 @@ def names_another_model() -> bool:
 def summary() -> str:
     """The settings in one line, for a screen where their controls are out of sight."""
     value = _values()
-    parts = [_("{drafter}, γ = {gamma}").format(drafter=_drafter(value), gamma=value["gamma"])]
-    if value["drafter"] == "none":
-        parts = [_("no drafter")]
-    return " · ".join([*parts, *_answer_in_words(value)])
+    drafter = _("no drafter")
+    if value["drafter"] != "none":
+        drafter = f"{_drafter(value)}, {_gamma_in_words(value)}"
+    return " · ".join([drafter, *_answer_in_words(value)])
 
 
 def comparison_summary() -> str:
     """The same of a comparison."""
     value = _values()
-    return " · ".join(
-        [
-            _("{count} drafters, γ = {gamma}").format(
-                count=len(value["compared"]), gamma=value["gamma"]
-            ),
-            *_answer_in_words(value),
-        ]
-    )
+    drafters = _("{count} drafters").format(count=len(value["compared"]))
+    return " · ".join([f"{drafters}, {_gamma_in_words(value)}", *_answer_in_words(value)])
+
+
+def _gamma_in_words(value: dict[str, Any]) -> str:
+    words: dict[DraftLength, str] = {
+        "fixed": _("γ = {gamma}"),
+        "auto": _("γ up to {gamma}, as it pays"),
+        "schedule": _("γ from {gamma} on, by schedule"),
+        "confidence": _("γ up to {gamma}, while sure"),
+    }
+    return words[value["draft_length"]].format(gamma=value["gamma"])
 
 
 def _answer_in_words(value: dict[str, Any]) -> list[str]:
@@ -176,6 +182,12 @@ def _answer_in_words(value: dict[str, Any]) -> list[str]:
         _("greedy") if value["temperature"] == 0 else temperature,
         _("up to {count} tokens").format(count=value["max_new_tokens"]),
     ]
+
+
+def _leave_trained_drafters() -> None:
+    """Trained drafters draft for the default model only: with another one, take lookup."""
+    if names_another_model() and st.session_state[_key("drafter")] in TRAINED_DRAFTERS:
+        st.session_state[_key("drafter")] = "lookup"
 
 
 def _between(name: str, low: float, high: float) -> dict[str, Any]:
@@ -344,6 +356,32 @@ def _gamma_control() -> None:
             "the guesses are right, and waste more when one is wrong."
         ),
     )
+    policies: dict[DraftLength, str] = {
+        "fixed": _("Always γ"),
+        "auto": _("Auto: what pays, at most γ"),
+        "schedule": _("Schedule: from γ, up and down"),
+        "confidence": _("While sure, at most γ"),
+    }
+    st.selectbox(
+        _("How many at a time"),
+        list(policies),
+        format_func=lambda policy: policies[policy],
+        key=_key("draft_length"),
+        help=_(
+            "*Auto* counts how often guesses are kept and what they cost, and takes the number "
+            "that promises the most tokens a second, or none. *Schedule* is transformers’ own: two "
+            "more after a draft that was kept whole, else one less. *While sure* ends a draft "
+            "where the drafter’s first choice has too small a probability. None of them changes "
+            "what the text is drawn from."
+        ),
+    )
+    if st.session_state[_key("draft_length")] == "confidence":
+        st.slider(
+            _("Sure means"),
+            step=0.05,
+            **_between("confidence", 0.0, 1.0),
+            help=_("The least probability that the drafter’s first choice must have."),
+        )
 
 
 def _race_control() -> None:
@@ -414,6 +452,7 @@ def _advanced_controls(limits: Limits) -> None:
                 "The model that answers: a Hugging Face id or a folder on this machine. Empty "
                 "is SmolLM2-135M-Instruct, which comes with specviz."
             ),
+            on_change=_leave_trained_drafters,
         )
     st.selectbox(
         _("Precision"),

@@ -21,6 +21,7 @@ page = st.navigation(
         st.Page(PAGES / "proof.py", title=_("Proof"), icon=":material/verified:"),
         st.Page(PAGES / "cost.py", title=_("Cost"), icon=":material/speed:"),
         st.Page(PAGES / "tune.py", title=_("Tune"), icon=":material/tune:"),
+        st.Page(PAGES / "load.py", title=_("Load"), icon=":material/groups:"),
         st.Page(PAGES / "replay.py", title=_("Replay"), icon=":material/history:"),
     ],
     position="top",

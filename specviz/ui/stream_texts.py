@@ -38,7 +38,11 @@ def _frame() -> dict[str, str]:
         "lane.plain": _("Plain"),
         "lane.speculative.tokens": _("Tokens of speculative decoding"),
         "lane.plain.tokens": _("Tokens of plain decoding"),
-        "lane.speculative.facts": _("{target}, drafted by {drafter}, γ = {gamma}"),
+        "lane.speculative.facts": _("{target}, drafted by {drafter}, {gamma}"),
+        "gamma.fixed": _("γ = {gamma}"),
+        "gamma.auto": _("γ up to {gamma}, as it pays"),
+        "gamma.schedule": _("γ from {gamma} on, by schedule"),
+        "gamma.confidence": _("γ up to {gamma}, while sure"),
         "lane.plain.facts": _("{target} alone"),
         "agreement.identical.one": _(
             "The two texts are identical, token for token ({count} token)."

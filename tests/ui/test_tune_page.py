@@ -15,22 +15,15 @@ from specviz.server.measurement import Report
 from specviz.ui import tune_view
 from specviz.ui.presets import PRESETS
 from specviz.ui.tune_view import Workload
-from tests.grid_by_hand import grid, row
+from tests.grid_by_hand import GRID, PLAIN, grid, row
 
 Open = Callable[..., AppTest]
-PLAIN = row("none", 0, 1.0)
-RESULT = grid(
-    PLAIN,
-    row("lookup", 2, 1.5, (0.8, 0.5), predicted_speedup=1.65),
-    row("lookup", 4, 1.2, (0.8, 0.5, 0.4, 0.3)),
-    row("mtp", 2, 1.3, (0.7, 0.4)),
-)
 
 
 @pytest.fixture
 def result() -> BenchResult:
     """What is measured; a test may override this fixture."""
-    return RESULT
+    return GRID
 
 
 @pytest.fixture
@@ -107,7 +100,7 @@ def test_it_is_taken_along(open_app: Open, hub: Hub, asked: list[Workload]) -> N
     assert "prompt_lookup_num_tokens=2" in app.code[0].value
     app.selectbox(key="tune.engine").set_value("vllm").run()
     assert '"num_speculative_tokens": 2' in app.code[0].value
-    app.selectbox(key="tune.row").set_value(RESULT.rows[3]).run()
+    app.selectbox(key="tune.row").set_value(GRID.rows[3]).run()
     assert not app.code
     assert "cannot load mtp" in app.info[0].value
 

@@ -197,7 +197,9 @@ export class Instrument {
 
   factsOf({ name, started }) {
     const { target, drafter, settings } = started;
-    const gamma = this.texts.number(settings.gamma);
+    const gamma = this.texts.say(`gamma.${settings.draft_length ?? "fixed"}`, {
+      gamma: this.texts.number(settings.gamma),
+    });
     return this.texts.say(`lane.${name}.facts`, { target, drafter, gamma });
   }
 

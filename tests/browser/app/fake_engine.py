@@ -19,11 +19,11 @@ from specviz.server.default_model import DefaultModel
 from specviz.server.hub import Hub
 from specviz.server.measurement import Report
 from specviz.settings import Settings
-from specviz.ui import cost_view
+from specviz.ui import cost_view, load_view, tune_view
 from tests.browser.synthetic import SyntheticRun
 
 SECONDS_A_CYCLE = 0.02
-SECONDS_A_STEP, STEPS_OF_A_MEASUREMENT = 0.15, 20
+SECONDS_A_STEP, STEPS_OF_A_MEASUREMENT = 0.15, 14
 
 
 def decode(
@@ -53,18 +53,42 @@ def decode(
         yield event
 
 
-def measure(_model: Any, _chosen: list[str], report: Report[Any]) -> Any:
-    """Costs that were made up, after as many steps as real ones take."""
+def made_up(result: Callable[[], Any]) -> Callable[[Any, Any, Report[Any]], Any]:
+    """A measurement whose result is there after as many steps as a real one takes."""
+
+    def measure(_model: Any, _chosen: Any, report: Report[Any]) -> Any:
+        for step in range(STEPS_OF_A_MEASUREMENT):
+            time.sleep(SECONDS_A_STEP)
+            report(step + 1, STEPS_OF_A_MEASUREMENT)
+            if step == STEPS_OF_A_MEASUREMENT // 2:
+                report.keep(result())
+        return result()
+
+    return measure
+
+
+def costs() -> Any:
     from tests.costs_by_hand import costs
 
-    for step in range(STEPS_OF_A_MEASUREMENT):
-        time.sleep(SECONDS_A_STEP)
-        report(step + 1, STEPS_OF_A_MEASUREMENT)
     return costs(1.0, 1.2, 1.4, 1.2, 1.5, 1.6, 1.8, 1.9, 1.9)
 
 
+def grid() -> Any:
+    from tests.grid_by_hand import GRID
+
+    return GRID
+
+
+def load() -> Any:
+    from tests.load_by_hand import MEASURED
+
+    return MEASURED
+
+
 if __name__ == "__main__":
-    cost_view.measure = measure  # type: ignore[assignment]
+    cost_view.measure = made_up(costs)
+    tune_view.measure = made_up(grid)
+    load_view.measure = made_up(load)
     shared.use(
         Hub(decode=decode, load=lambda **_: None),
         DefaultModel(is_fetched=lambda: True, fetch=lambda _: None),  # type: ignore[arg-type, return-value]
