@@ -66,6 +66,8 @@ class Row(BaseModel):
     speedup_high: float
     """Ends of the 95 % interval: how it might have been with other prompts of the kind. Of a
     single prompt: as far apart as any two runs of it were."""
+    worst_speedup: float
+    """Of the prompt that gained least."""
     by_category: dict[str, float]
     """The speedup on the prompts of each category that was named."""
     mean_acceptance_length: float | None
@@ -285,6 +287,7 @@ def _row(
         speedup=times.speedup(),
         speedup_low=low,
         speedup_high=high,
+        worst_speedup=min(times.speedup(at) for at, tokens in enumerate(times.tokens) if tokens),
         by_category={
             category: times.speedup(places)
             for category in dict.fromkeys(filter(None, categories))

@@ -57,6 +57,10 @@ Dtype = Annotated[
     str, typer.Option(help="auto, float32, bfloat16 or float16; auto is what is fast here.")
 ]
 Temperature = Annotated[float, typer.Option(help="0 is greedy.")]
+DraftLengths = Annotated[
+    str,
+    typer.Option(help="fixed, auto (what pays, at most γ), schedule, or confidence (while sure)."),
+]
 MaxNewTokens = Annotated[int, typer.Option(help="Tokens to write, at most.")]
 
 
@@ -124,6 +128,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Same seed, same text.")] = _DEFAULTS.seed,
     max_new_tokens: MaxNewTokens = _DEFAULTS.max_new_tokens,
     dtype: Dtype = "auto",
+    draft_length: DraftLengths = _DEFAULTS.draft_length,
     raw: Annotated[
         bool, typer.Option("--raw", help="Continue the prompt instead of answering it.")
     ] = False,
@@ -141,6 +146,7 @@ def run(
         top_k=top_k,
         seed=seed,
         max_new_tokens=max_new_tokens,
+        draft_length=draft_length,
         raw=raw,
     )
     _check_writable(json_file)
@@ -168,6 +174,7 @@ def bench(
     temperature: Temperature = _DEFAULTS.temperature,
     max_new_tokens: Annotated[int, typer.Option(min=2, help="Tokens to write, at most.")] = 64,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each; medians are shown.")] = 3,
+    draft_length: DraftLengths = _DEFAULTS.draft_length,
     target: Target = registry.DEFAULT_TARGET,
     dtype: Dtype = "auto",
     json_file: JsonFile = None,
@@ -179,7 +186,9 @@ def bench(
 
     chosen = [_settings(gamma=gamma).gamma for gamma in _integers(gammas, "--gammas")]
     names = _listed(drafters, "--drafters")
-    settings = _settings(temperature=temperature, max_new_tokens=max_new_tokens)
+    settings = _settings(
+        temperature=temperature, max_new_tokens=max_new_tokens, draft_length=draft_length
+    )
     _check_writable(json_file)
     read = read_prompts(prompts)
     model = _load(target, dtype)
