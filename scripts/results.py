@@ -71,10 +71,10 @@ def page(results: Sequence[BenchResult]) -> str:
         "",
         (
             f"{where.target} in {where.dtype} on {where.device_name} ({where.device}), "
-            f"{where.threads} threads, torch {where.torch}. {where.prompts} prompts, answers of up to "
-            f"{where.max_new_tokens} tokens, {where.repeats} × each in turns with plain decoding. "
-            "Written by `python -m scripts.results`; the prompts are of Spec-Bench and were never "
-            "trained or tuned on."
+            f"{where.threads} threads, torch {where.torch}. {where.prompts} prompts, answers of up "
+            f"to {where.max_new_tokens} tokens, {where.repeats} × each in turns with plain "
+            "decoding. Written by `python -m scripts.results`; the prompts are of Spec-Bench and "
+            "were never trained or tuned on."
         ),
         "",
         f"v(k), a pass over k tokens in passes over one: {_pass_costs(where.pass_cost)}.",
@@ -118,8 +118,8 @@ def _grid(result: BenchResult) -> list[str]:
     lines += [
         "",
         (
-            f"Predictions are off by {percent(error[0])} on average, most for `{error[1].drafter}` at "
-            f"γ = {error[1].gamma} ({error[1].speedup:.2f} measured, "
+            f"Predictions are off by {percent(error[0])} on average, most for "
+            f"`{error[1].drafter}` at γ = {error[1].gamma} ({error[1].speedup:.2f} measured, "
             f"{error[1].predicted_speedup:.2f} predicted)."
         ),
         "",
@@ -138,8 +138,8 @@ def _guesses(result: BenchResult) -> list[str]:
         "## Guesses",
         "",
         (
-            f"Greedy, γ = {POSITIONS}: what a guess costs, in passes of the target, and at each place "
-            "of a draft the share of tested guesses that was kept."
+            f"Greedy, γ = {POSITIONS}: what a guess costs, in passes of the target, and at each "
+            "place of a draft the share of tested guesses that was kept."
         ),
         "",
         _line(["drafter", "c", *(f"at {place + 1}" for place in range(POSITIONS)), "τ"]),

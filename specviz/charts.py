@@ -232,7 +232,7 @@ def speedups(result: BenchResult, words: Words) -> go.Figure:
             hovertemplate=words["hover"] + "<extra></extra>",
         )
     )
-    figure.update_xaxes(title=words["gamma"])
+    figure.update_xaxes(title=words["gamma"], type="category")
     figure.update_yaxes(autorange="reversed")
     figure = _finished(figure, hovermode="closest")
     return figure.update_layout(height=110 + 56 * len(drafters))
@@ -317,7 +317,8 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], words: Words) ->
     )
     figure.update_xaxes(title=words["x"], rangemode="tozero")
     figure.update_yaxes(title=words["y"], rangemode="tozero")
-    return _finished(figure)
+    beside = {"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"}
+    return _finished(figure).update_layout(legend=beside)
 
 
 def _intervals(rows: Sequence[Row]) -> dict[str, object]:
@@ -372,6 +373,7 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
                 },
                 line={"color": _QUIET, "width": 1},
                 showscale=False,
+                showlegend=False,
                 hoverinfo="skip",
             ),
             go.Scatter(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from specviz.distillation.corpus import read_corpus, state_layers, write_corpus
+from specviz.distillation.model_card import model_card
 from specviz.distillation.recipe import Recipe
 from specviz.distillation.training import (
     Batch,
@@ -55,7 +56,7 @@ def distill(
     progress: Callable[[int, int], None] = lambda done, total: None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Path:
-    """Train a drafter of a kind; returns its file in `folder`.
+    """Train a drafter of a kind; returns its file in `folder`, which gets a card beside it.
 
     The corpus in `folder` is written first, as far as it is missing, and shared by every kind.
     """
@@ -113,6 +114,7 @@ def distill(
     )
     path = folder / f"{kind}.safetensors"
     trained.save(path, card, vocabulary, trained.own_weights(module, target.model))
+    path.with_suffix(".md").write_text(model_card(card), encoding="utf-8")
     return path
 
 

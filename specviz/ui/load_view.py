@@ -113,7 +113,7 @@ def _passes(measured: MeasuredLoad) -> None:
     st.subheader(
         _("A pass for several users (measured)"),
         help=_(
-            "The time of one pass over k tokens for each of several users, in units of a pass "
+            "T(B, k): the time of one pass over k tokens for each of B users, in units of a pass "
             "over one token for one user. Where a line rises steeply, guesses are no longer "
             "checked for free."
         ),
@@ -121,7 +121,7 @@ def _passes(measured: MeasuredLoad) -> None:
     costs = measured.costs
     single = costs.seconds[0][0]
     series = {
-        _("{count} users").format(count=batch): [
+        _("B = {users}").format(users=batch): [
             (float(k), seconds / single) for k, seconds in zip(costs.lengths, row, strict=True)
         ]
         for batch, row in zip(costs.batches, costs.seconds, strict=True)
@@ -131,16 +131,19 @@ def _passes(measured: MeasuredLoad) -> None:
 
 
 def _crossing(loads: Loads) -> None:
-    for gamma in FIXED[1:]:
-        users = loads.loses_from(gamma)
-        if users == 1:
-            st.caption(_("γ = {gamma} is slower than plain decoding at once.").format(gamma=gamma))
-        elif users is not None:
-            st.caption(
-                _("γ = {gamma} is slower than plain decoding from {users} users on.").format(
-                    gamma=gamma, users=users
-                )
-            )
+    """From how many users on each γ loses."""
+    at_once, later = (
+        _("γ = {gamma} is slower than plain decoding at once."),
+        _("γ = {gamma} is slower than plain decoding from {users} users on."),
+    )
+    losing = {gamma: users for gamma in FIXED[1:] if (users := loads.loses_from(gamma))}
+    st.caption(
+        " ".join(
+            (at_once if users == 1 else later).format(gamma=gamma, users=users)
+            for gamma, users in losing.items()
+        )
+        or _("No γ is slower than plain decoding with the users that were measured.")
+    )
 
 
 def _series(loads: Loads, what: str) -> dict[str, list[tuple[float, float]]]:

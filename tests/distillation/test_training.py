@@ -195,6 +195,9 @@ def test_a_drafter_learns_and_goes_on_where_it_stopped(
     one, other = (load_trained(str(path), target()) for path in (whole, parted))
     for name, tensor in one.module.state_dict().items():
         assert torch.allclose(tensor, other.module.state_dict()[name], atol=1e-5), name
+    said = whole.with_suffix(".md").read_text()
+    assert f"# {kind} for {target().id}" in said
+    assert "--steps 60 --batch-tokens 512" in said
     assert one.card.training["held_out_agreement"] == pytest.approx(
         other.card.training["held_out_agreement"]
     )
