@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from specviz.theory import predicted_speedup, textbook_tokens
+from specviz.theory import best_gamma, textbook_tokens
 
 if TYPE_CHECKING:
     from specviz.bench import BenchResult, Row
@@ -173,25 +173,32 @@ def roofline(costs: Costs, words: Words) -> go.Figure:
     return _finished(figure, hovermode="closest")
 
 
-def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
+@dataclass(frozen=True)
+class Measured:
+    """A measured setting on the surface of predictions."""
+
+    alpha: float
+    """With which the textbook's formula gives the tokens a cycle that were measured."""
+    gamma: int
+    speedup: float
+
+
+def predicted(
+    costs: Costs, drafter: DraftCost, words: Words, measured: Sequence[Measured] = ()
+) -> go.Figure:
     """The predicted speedup over acceptance and γ, with the measured v and one drafter's c.
 
-    Words: `acceptance`, `gamma`, `hover`.
+    Along the lines γ is the best one for an acceptance: by the literature, where checking is
+    free, and by what it costs here.
+
+    Words: `acceptance`, `gamma`, `hover`, `textbook`, `here`, `measured`, `measured_hover`.
     """
     v = {cost.tokens: cost.v.median for cost in costs.v}
     gammas = [k - 1 for k in sorted(v) if k > 1 and k - 1 in v]
     acceptance = [step / 50 for step in range(50)]
+    c = drafter.c.median
     speedups = [
-        [
-            predicted_speedup(
-                {gamma: 1},
-                [alpha] * gamma,
-                draft_cost=drafter.c.median,
-                pass_cost=v,
-                overhead=0.0,
-            )
-            for alpha in acceptance
-        ]
+        [textbook_tokens(alpha, gamma) / (gamma * c + v[gamma + 1]) for alpha in acceptance]
         for gamma in gammas
     ]
     figure = go.Figure(
@@ -204,6 +211,36 @@ def predicted(costs: Costs, drafter: DraftCost, words: Words) -> go.Figure:
             hovertemplate=words["hover"] + "<extra></extra>",
         )
     )
+    free = dict.fromkeys(v, 1.0)
+    for name, dash, pass_cost in (("textbook", "dot", free), ("here", "solid", v)):
+        figure.add_trace(
+            go.Scatter(
+                x=acceptance,
+                y=[best_gamma(alpha, gammas, c, pass_cost) for alpha in acceptance],
+                mode="lines",
+                line={"color": "#ffffff", "width": 2, "dash": dash, "shape": "hv"},
+                name=words[name],
+                hoverinfo="skip",
+            )
+        )
+    if measured:
+        figure.add_trace(
+            go.Scatter(
+                x=[point.alpha for point in measured],
+                y=[point.gamma for point in measured],
+                text=[f"{point.speedup:.2f}×" for point in measured],
+                mode="markers+text",
+                textposition="top center",
+                textfont={"color": "#ffffff"},
+                marker={
+                    "symbol": "diamond",
+                    "size": 11,
+                    "line": {"color": "#ffffff", "width": 1},
+                },
+                name=words["measured"],
+                hovertemplate=words["measured_hover"] + "<extra></extra>",
+            )
+        )
     figure.update_xaxes(title=words["acceptance"], tickformat=".0%")
     figure.update_yaxes(title=words["gamma"])
     return _finished(figure, hovermode="closest")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from scipy.optimize import brentq
+
 
 def expected_tokens(conditional_acceptance: Sequence[float]) -> float:
     """Tokens that a cycle emits: 1 + Σᵢ Πⱼ≤ᵢ cⱼ, with cⱼ the chance that the j-th is kept.
@@ -27,6 +29,27 @@ def textbook_tokens(alpha: float, gamma: int) -> float:
     draft acceptance rate is not: it counts proposals that were never tested.
     """
     return expected_tokens([alpha] * gamma)
+
+
+def alpha_of(tokens: float, gamma: int) -> float:
+    """The α for which `textbook_tokens` gives so many tokens a cycle: 1 gives 0, γ + 1 gives 1."""
+    within = min(max(tokens, 1.0), gamma + 1.0)
+    return float(brentq(lambda alpha: textbook_tokens(alpha, gamma) - within, 0.0, 1.0))
+
+
+def best_gamma(
+    alpha: float, gammas: Sequence[int], draft_cost: float, pass_cost: Mapping[int, float]
+) -> int:
+    """The γ that a constant α, c and v make the fastest.
+
+    With v(k) = 1 for every k it is that of Leviathan et al., section 3.5.
+    """
+    return max(
+        gammas,
+        key=lambda gamma: (
+            textbook_tokens(alpha, gamma) / (gamma * draft_cost + pass_cost[gamma + 1])
+        ),
+    )
 
 
 def predicted_speedup(

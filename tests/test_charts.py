@@ -59,6 +59,10 @@ COST_WORDS = dict.fromkeys(
         "hover",
         "acceptance",
         "gamma",
+        "textbook",
+        "here",
+        "measured",
+        "measured_hover",
     ),
     "word",
 )
@@ -91,13 +95,23 @@ def test_the_roof_by_hand() -> None:
 
 
 def test_the_predicted_speedup_by_hand() -> None:
-    """α = 0.5, γ = 2: 1.75 tokens for 2 · 0.3 + v(3) = 1.5 passes."""
+    """α = 0.5, γ = 2: 1.75 tokens for 2 · 0.3 + v(3) = 1.5 passes.
+
+    The best of γ = 1 and 2 for α = 0.9: 1.9 / 1.1 against 2.71 / 1.5 here; were checking free,
+    1.9 / 1.3 against 2.71 / 1.6. For α = 0.5: 1.5 / 1.1 against 1.75 / 1.5.
+    """
     measured = costs(1.0, 0.8, 0.9)
-    (surface,) = charts.predicted(measured, measured.c[1], COST_WORDS).data
+    points = [charts.Measured(0.4, 2, 1.1)]
+    surface, textbook, here, mark = charts.predicted(
+        measured, measured.c[1], COST_WORDS, points
+    ).data
     assert list(surface.y) == [1, 2]
     assert surface.x[25] == 0.5
     assert surface.z[1][25] == pytest.approx(1.75 / 1.5)
     assert surface.z[0][0] == pytest.approx(1 / 1.1), "nothing is kept: one token a cycle"
+    assert (textbook.y[45], here.y[45]) == (2, 2)
+    assert here.y[25] == 1
+    assert (list(mark.x), list(mark.y), list(mark.text)) == ([0.4], [2], ["1.10×"])
 
 
 def test_drafters_between_cheap_and_right() -> None:

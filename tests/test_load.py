@@ -44,8 +44,9 @@ def test_one_cycle_by_hand() -> None:
 
 def test_a_cycle_without_guesses_costs_a_plain_step() -> None:
     server = Server(load_costs(NOTHING, ALL_KEPT))
-    assert server.cycles(np.array([[0]]), Policy(4)) == (1, 1.0)
-    assert server.cycles(np.array([[1]]), Policy(0)) == (1, 1.0)
+    for draft, policy in ((0, Policy(4)), (1, Policy(0))):
+        tokens, seconds = server.cycles(np.array([[draft]]), policy)
+        assert (tokens.item(), seconds.item()) == (1, 1.0)
 
 
 def test_constant_load_by_hand() -> None:

@@ -22,7 +22,9 @@ from specviz.trace import Trace
 from tests.tiny import run, target
 
 
-def cycle(drafted: int, accepted: int, *, tested: int | None = None, emitted: int | None = None):
+def cycle(
+    drafted: int, accepted: int, *, tested: int | None = None, emitted: int | None = None
+) -> Cycle:
     """One cycle of a run: 10 ms of draft, 20 of verification, 3 of sampling, 1 of the rest."""
     return Cycle(
         index=0,

@@ -13,8 +13,8 @@ _WHAT = {
         "target from three depths and the embedding of the next token, and guesses the one after; "
         "to guess further it reads its own output."
     ),
-    "small-2": "A Llama of two layers behind the target's own embeddings, which are not in the file.",
-    "small-4": "A Llama of four layers behind the target's own embeddings, which are not in the file.",
+    "small-2": "A Llama of two layers behind the target's own embeddings, which the file has not.",
+    "small-4": "A Llama of four layers behind the target's own embeddings, which the file has not.",
 }
 _ORIGIN = {
     "mtp": "Its layer began as a copy of the target's last one; the projections are new.",
@@ -48,10 +48,11 @@ often, with the target's own head cut to them.
 - **Derives from** {card.target} ({license}), and is under the same licence. {_ORIGIN[card.kind]}
 - **Fits** that model only (fingerprint `{card.fingerprint}`).
 - **Data**: {training["texts"]:,} answers of the target to prompts written for this project,
-  {training["tokens"]:,} tokens, each with the 64 likeliest tokens and their probabilities. No text of
-  others, and none of the prompts that results are measured on.
-- **Training**: {recipe.steps:,} steps of about {recipe.batch_tokens:,} tokens, AdamW, learning rate
-  {recipe.learning_rate:g} at its peak{_unrolled(card.kind, recipe)}, seed {recipe.seed}. {note}
+  {training["tokens"]:,} tokens, each with the 64 likeliest tokens and their probabilities. No text
+  of others, and none of the prompts that results are measured on.
+- **Training**: {recipe.steps:,} steps of about {recipe.batch_tokens:,} tokens, AdamW, learning
+  rate {recipe.learning_rate:g} at its peak{_unrolled(card.kind, recipe)}, seed {recipe.seed}.
+  {note}
 - **Held out** (one text in 40): greedy guesses kept {_percents(training["held_out_agreement"])};
   expected at temperature 1: {_percents(training["held_out_overlap"])}{_by_place(card.kind)}.
 - **In the file**: matrices in 8 bits with a scale a row.

@@ -78,7 +78,8 @@ def draw_draft(model: CachedModel, context: Tensor, gamma: int, sampler: Sampler
     to the host. A draft of one token or more may end early, where the model is unsure.
     """
     sequence = context
-    distributions, scores = [], []
+    distributions: list[Tensor] = []
+    scores: list[Tensor] = []
     for _ in range(gamma):
         logits = model.forward(sequence[model.length :], keep=1).logits[-1:]
         following = sampler.scores(sequence, logits)

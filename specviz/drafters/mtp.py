@@ -134,7 +134,8 @@ class Mtp:
         self._unread.clear()
         known = committed + len(features)
         sequence = context
-        distributions, scores = [], []
+        distributions: list[Tensor] = []
+        scores: list[Tensor] = []
         for _ in range(gamma):
             self._before_pass()
             start = self.cache_length

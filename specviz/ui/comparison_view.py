@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -120,9 +121,9 @@ def table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     )
 
 
-def _columns(numbers: pd.DataFrame) -> dict[str, object]:
+def _columns(numbers: pd.DataFrame) -> dict[str, Any]:
     number = st.column_config.NumberColumn
-    columns: dict[str, object] = {
+    columns: dict[str, Any] = {
         "speedup": number(
             _("speedup"),
             format="%.2f×",

@@ -10,10 +10,12 @@ import streamlit as st
 from specviz import charts
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
+from specviz.theory import alpha_of
 from specviz.ui.figures import save_as_csv, show_figure
 from specviz.ui.texts import _
 
 if TYPE_CHECKING:
+    from specviz.bench import BenchResult
     from specviz.costs import Costs
 
 _DRAFTERS = ("lookup", "early-exit:4", "early-exit:8", "early-exit:15")
@@ -119,7 +121,9 @@ def _show_drafters(costs: Costs) -> None:
             _("What it can gain"),
             help=_(
                 "The predicted speedup: tokens a cycle, (1 − α^(γ+1)) / (1 − α), divided by what "
-                "the cycle costs, γ·c + v(γ+1). Below 1 it is slower than plain decoding."
+                "the cycle costs, γ·c + v(γ+1). Below 1 it is slower than plain decoding. The "
+                "solid line is the best γ for each acceptance, the dotted one what the textbook "
+                "takes, where v is 1."
             ),
         )
         names = [cost.drafter for cost in costs.c]
@@ -131,8 +135,26 @@ def _show_drafters(costs: Costs) -> None:
             "acceptance": _("α, the chance that a guess is kept"),
             "gamma": _("γ, guesses a cycle"),
             "hover": _("kept %{x:.0%}, γ = %{y}: %{z:.2f}×"),
+            "textbook": _("best γ, were checking free"),
+            "here": _("best γ here"),
+            "measured": _("measured on the Tune page"),
+            "measured_hover": _("γ = %{y}: measured %{text}, as if %{x:.0%} were kept"),
         }
-        show_figure(charts.predicted(costs, drafter, words), key="cost.predicted")
+        points = measured_points(st.session_state.get("tune.result"), drafter.drafter)
+        show_figure(charts.predicted(costs, drafter, words, points), key="cost.predicted")
+        if not points:
+            st.caption(
+                _("What is measured with this drafter on the Tune page will stand here as points.")
+            )
+
+
+def measured_points(tuned: BenchResult | None, drafter: str) -> list[charts.Measured]:
+    """A drafter's cells of the last tuning, where the surface has a place for them."""
+    return [
+        charts.Measured(alpha_of(row.mean_acceptance_length, row.gamma), row.gamma, row.speedup)
+        for row in (tuned.rows if tuned else ())
+        if row.drafter == drafter and row.mean_acceptance_length is not None
+    ]
 
 
 def table(costs: Costs) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from specviz.server.hub import Hub
 from specviz.server.measurement import Report
 from specviz.ui import cost_view
 from tests.costs_by_hand import costs
+from tests.grid_by_hand import PLAIN, grid, row
 
 Open = Callable[..., AppTest]
 
@@ -99,3 +100,16 @@ def test_cancel_keeps_what_was_measured_before(
     app.run()
     assert "cancelled" in app.warning[0].value
     assert len(app.get("plotly_chart")) == 4
+
+
+def test_what_was_tuned_stands_on_the_surface() -> None:
+    """τ = 1.75 with γ = 2 is what α = 0.5 gives; other drafters and plain decoding do not count."""
+    tuned = grid(
+        PLAIN,
+        row("lookup", 2, 1.4, mean_acceptance_length=1.75),
+        row("mtp", 2, 1.2, mean_acceptance_length=2.0),
+    )
+    (point,) = cost_view.measured_points(tuned, "lookup")
+    assert point.alpha == pytest.approx(0.5)
+    assert (point.gamma, point.speedup) == (2, 1.4)
+    assert cost_view.measured_points(None, "lookup") == []

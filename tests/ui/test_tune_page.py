@@ -12,6 +12,7 @@ from specviz.bench import BenchResult
 from specviz.errors import UserError
 from specviz.server.hub import Hub
 from specviz.server.measurement import Report
+from specviz.settings import Settings
 from specviz.ui import tune_view
 from specviz.ui.presets import PRESETS
 from specviz.ui.tune_view import Workload
@@ -119,7 +120,7 @@ class TestNothingPays:
 
 
 def test_nothing_chosen_is_said_before_anything_runs() -> None:
-    empty = Workload((), ("lookup",), (2,), tune_view.Settings(), 1)
+    empty = Workload((), ("lookup",), (2,), Settings(), 1)
     with pytest.raises(UserError, match="choose a prompt"):
         tune_view.measure(None, empty, lambda *_: None)  # type: ignore[arg-type]
 

@@ -86,9 +86,9 @@ def load() -> Any:
 
 
 if __name__ == "__main__":
-    cost_view.measure = made_up(costs)
-    tune_view.measure = made_up(grid)
-    load_view.measure = made_up(load)
+    cost_view.measure = made_up(costs)  # type: ignore[assignment]
+    tune_view.measure = made_up(grid)  # type: ignore[assignment]
+    load_view.measure = made_up(load)  # type: ignore[assignment]
     shared.use(
         Hub(decode=decode, load=lambda **_: None),
         DefaultModel(is_fetched=lambda: True, fetch=lambda _: None),  # type: ignore[arg-type, return-value]
