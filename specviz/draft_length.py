@@ -65,17 +65,17 @@ class Schedule:
 class Auto:
     """The γ that promises the most tokens a second, by what this run has shown so far.
 
-    It maximises (1 + Σᵢ Πⱼ≤ᵢ aⱼ) / (γ·C + T(γ + 1)): tokens that a cycle emits by the seconds
-    that it takes. aⱼ is how often the j-th proposal of a draft was kept when it was tested, C a
-    draft step's time and T(k) that of all else in a cycle with a pass over k tokens. Older cycles
-    count less. Where nothing pays, γ is 0, and now and then one proposal is made to see whether
-    that has changed.
+    It maximises (1 + Σᵢ Sᵢ) / (d·C + T(d + 1)): tokens that a cycle emits by the seconds that it
+    takes. Sᵢ is how often the i-th proposal is kept with all before it, d how many are proposed on
+    average when γ are asked for, C a draft step's time and T(k) that of all else in a cycle with a
+    pass over k tokens. Older cycles count less. Where nothing pays, γ is 0, and now and then one
+    proposal is asked for to see whether that has changed.
     """
 
     MEMORY = 0.95
-    """What a count is still worth a cycle later."""
+    """What a count is still worth when the next one comes."""
     PRIOR = 2.0
-    """Tests that an estimate starts with, before there are any."""
+    """Cases that an estimate starts with, before there are any."""
     ACCEPTANCE = 0.6
     STEP = 0.08
     """C as a part of T(1), until it was timed."""
@@ -86,8 +86,11 @@ class Auto:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._tested = [0.0] * most
-        self._accepted = [0.0] * most
+        # Of each position: how often it was proposed when asked for, reached when all before it
+        # were kept, and kept when it was reached.
+        self._proposed, self._reached, self._kept = (
+            [_Share() for _ in range(most)] for _ in range(3)
+        )
         self._step: float | None = None
         self._passes: dict[int, float] = {}
         self._plain_steps = 0
@@ -104,27 +107,32 @@ class Auto:
         self._passes[cycle.drafted + 1] = _nearer(self._passes.get(cycle.drafted + 1), rest)
         if cycle.drafted:
             self._step = _nearer(self._step, cycle.seconds.draft / cycle.drafted)
-        for position in range(min(cycle.tested, self._most)):
-            self._tested[position] = self.MEMORY * self._tested[position] + 1
-            kept = position < cycle.accepted
-            self._accepted[position] = self.MEMORY * self._accepted[position] + kept
+        for position in range(min(cycle.gamma, self._most)):
+            self._proposed[position].count(cycle.drafted > position, self.MEMORY)
+            if cycle.accepted >= position:
+                self._reached[position].count(cycle.tested > position, self.MEMORY)
+            if cycle.tested > position:
+                self._kept[position].count(cycle.accepted > position, self.MEMORY)
 
     def _tokens_per_second(self, gamma: int) -> float:
-        tokens, survival = 1.0, 1.0
+        tokens = survival = 1.0
+        drafted = 0.0
+        kept = _Share(
+            sum(share.yes for share in self._kept), sum(share.cases for share in self._kept)
+        ).rate(self.ACCEPTANCE, self.PRIOR)
         for position in range(gamma):
-            survival *= self._acceptance(position)
+            reached = self._reached[position].rate(1.0, self.PRIOR)
+            survival *= reached * self._kept[position].rate(kept, self.PRIOR)
             tokens += survival
-        single = self._pass(1)
-        step = self.STEP * single if self._step is None else self._step
-        return tokens / (gamma * step + self._pass(gamma + 1))
+            drafted += self._proposed[position].rate(1.0, self.PRIOR)
+        step = self.STEP * self._pass(1) if self._step is None else self._step
+        return tokens / (drafted * step + self._between(1 + drafted))
 
-    def _acceptance(self, position: int) -> float:
-        """Of this position, held to the mean of all where it was hardly ever tested."""
-        tested, accepted = sum(self._tested), sum(self._accepted)
-        mean = (accepted + self.PRIOR * self.ACCEPTANCE) / (tested + self.PRIOR)
-        return (self._accepted[position] + self.PRIOR * mean) / (
-            self._tested[position] + self.PRIOR
-        )
+    def _between(self, tokens: float) -> float:
+        """T at a mean of several lengths."""
+        whole = int(tokens)
+        shorter, longer = self._pass(whole), self._pass(whole + 1)
+        return shorter + (tokens - whole) * (longer - shorter)
 
     def _pass(self, tokens: int) -> float:
         """T(k): as timed, or along a line through what was timed."""
@@ -139,6 +147,22 @@ class Auto:
             return at * (1 + self.SLOPE * (tokens - 1)) / (1 + self.SLOPE * (nearest - 1))
         rise = (self._passes[longest] - self._passes[shortest]) / (longest - shortest)
         return self._passes[nearest] + max(0.0, rise) * (tokens - nearest)
+
+
+class _Share:
+    """How often something happened, of the cases in which it could."""
+
+    def __init__(self, yes: float = 0.0, cases: float = 0.0) -> None:
+        self.yes = yes
+        self.cases = cases
+
+    def count(self, happened: bool, memory: float) -> None:
+        self.yes = memory * self.yes + happened
+        self.cases = memory * self.cases + 1
+
+    def rate(self, expected: float, prior: float) -> float:
+        """Held to what is expected where there were few cases."""
+        return (self.yes + prior * expected) / (self.cases + prior)
 
 
 def _nearer(known: float | None, seconds: float) -> float:

@@ -29,7 +29,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     drafter: str = "lookup"
-    """Which drafter: `none`, `lookup`, `early-exit:N` or `model:ID` (see `specviz.drafters`)."""
+    """Which drafter (see `specviz.drafters`); lookup fits every target."""
     gamma: Annotated[int, Field(ge=0, le=MAX_GAMMA)] = 4
     """γ, `num_speculative_tokens`: tokens proposed in a cycle."""
     draft_length: DraftLength = "fixed"

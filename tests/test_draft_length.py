@@ -116,3 +116,14 @@ def test_a_draft_ends_where_the_drafter_is_unsure() -> None:
 def test_all_drafts_are_whole_where_confidence_is_not_asked_for() -> None:
     trace = run(without_end(target()), drafter="early-exit:2", confidence=0.9, gamma=3)
     assert {c.drafted for c in trace.cycles[:-2]} == {3}
+
+
+def test_auto_asks_for_long_copies_where_they_come_and_cost_nothing_else() -> None:
+    """Every second cycle has nothing to copy; in the others all of up to six are kept."""
+    auto = Auto(6)
+    for index in range(80):
+        gamma = auto.choose()
+        copied = gamma if index % 2 else 0
+        made = timed(copied, copied, step=0.001, one=1.0, slope=0.1)
+        auto.learn(made.model_copy(update={"gamma": gamma}))
+    assert auto.choose() == 6

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from specviz.distillation.invented import can_invent, invented_prompts
 from specviz.distillation.prompts import first_prompts, second_prompts
 from specviz.recording import largest
 from specviz.runtime.cache import rollback_cache
@@ -67,10 +68,15 @@ def write_corpus(
     seed: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """Write what is missing of a corpus of `prompts` prompts; two of five are second-stage."""
+    """Write what is missing of a corpus of `prompts` prompts.
+
+    Three of ten are of the first stage and two of the second; the others the target invents
+    itself, if it can, and else they are of the second stage too.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     shards = -(-prompts // BATCH)
-    first_stage = -(-shards * 3 // 5)
+    first_stage = -(-shards * 3 // 10)
+    second_stage = -(-shards * 2 // 10) if can_invent(target) else shards - first_stage
     first = first_prompts(first_stage * BATCH, seed)
     second: list[str] = []
     for shard in range(shards):
@@ -78,12 +84,14 @@ def write_corpus(
         if not path.exists():
             if shard < first_stage:
                 batch = first[shard * BATCH : (shard + 1) * BATCH]
-            else:
+            elif shard < first_stage + second_stage:
                 second = second or second_prompts(
-                    (shards - first_stage) * BATCH, seed, _answers(target, folder, first)
+                    second_stage * BATCH, seed, _answers(target, folder, first)
                 )
                 start = (shard - first_stage) * BATCH
                 batch = second[start : start + BATCH]
+            else:
+                batch = invented_prompts(target, BATCH, seed + shard)
             _save(_write(target, batch, max_new_tokens, seed + shard), path)
         progress(shard + 1, shards)
 

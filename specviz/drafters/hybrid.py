@@ -16,9 +16,12 @@ from specviz.sampling import Sampler
 SHORTEST_MATCH = 3
 """Tokens that must have stood before for a copy to be worth more than the block's guess."""
 
+LONGEST_GUESS = 2
+"""Of the block: a third one in a row is kept too seldom to pay, where a copy goes on for long."""
+
 
 class Hybrid:
-    """Lookup with long matches only, in front of a block."""
+    """Lookup with long matches only, in front of a block that makes short drafts."""
 
     name = "hybrid"
     reads_hidden_states = True
@@ -37,7 +40,7 @@ class Hybrid:
         start = find_continuation(context, SHORTEST_MATCH, SHORTEST_MATCH)
         if start is not None:
             return copied_draft(context, start, gamma, sampler)
-        return self._block.propose(context, gamma, sampler)
+        return self._block.propose(context, min(gamma, LONGEST_GUESS), sampler)
 
     def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:
         self._block.commit(context, accepted, verify_pass)
