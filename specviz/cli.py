@@ -118,9 +118,12 @@ def run(
     prompt: Annotated[str, typer.Argument(help="What to answer.")],
     target: Target = registry.DEFAULT_TARGET,
     drafter: Annotated[
-        str,
-        typer.Option(help="hybrid, mtp, lookup, small-N, early-exit:N, model:ID or none."),
-    ] = _DEFAULTS.drafter,
+        str | None,
+        typer.Option(
+            help="hybrid, mtp, lookup, small-N, early-exit:N, model:ID or none; by default hybrid "
+            "where one was trained for the model, else lookup."
+        ),
+    ] = None,
     gamma: Annotated[int, typer.Option(help="γ: tokens proposed in a cycle.")] = _DEFAULTS.gamma,
     temperature: Temperature = _DEFAULTS.temperature,
     top_p: Annotated[float, typer.Option(help="1 keeps every token.")] = _DEFAULTS.top_p,
@@ -139,7 +142,7 @@ def run(
 ) -> None:
     """Answer one prompt, and show what became of every proposed token."""
     settings = _settings(
-        drafter=drafter,
+        drafter=drafter or _DEFAULTS.drafter,
         gamma=gamma,
         temperature=temperature,
         top_p=top_p,
@@ -152,6 +155,10 @@ def run(
     _check_writable(json_file)
     with _opened(trace_file) as record:
         model = _load(target, dtype)
+        if drafter is None:
+            from specviz.drafters import best_for
+
+            settings = settings.model_copy(update={"drafter": best_for(model)})
         trace = _stream(model, prompt, settings, record)
     from specviz.events import RunFinished
     from specviz.metrics import summarize

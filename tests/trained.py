@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from specviz.distillation.corpus import state_layers
+from specviz.distillation.texts import state_layers
 from specviz.drafters import trained
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.runtime.language_model import LanguageModel

@@ -8,55 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
-from specviz.distillation.invented import can_invent, invented_prompts
+from specviz.distillation.invented import can_invent, invented_chats
 from specviz.distillation.prompts import first_prompts, second_prompts
-from specviz.recording import largest
+from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, look, state_layers
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
 
 BATCH = 48
 """Answers that are written side by side."""
 
-LABELS = 64
-"""Tokens whose probability is kept at every position."""
-
-TEMPERATURES = (0.0, 0.0, 0.7, 1.0)
-"""Of a batch's rows in turn: half of the text is greedy."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """One prompt and its answer: S tokens that the target has passed over."""
-
-    tokens: Tensor
-    """[S] ids."""
-    states: Tensor
-    """[S, depths · width] the target's hidden states, those of `state_layers` side by side."""
-    label_ids: Tensor
-    """[A, LABELS] what the target thought of the answer's tokens: row a belongs to position
-    S − A + a, and is about the token behind it."""
-    label_probabilities: Tensor
-    """[A, LABELS] of the full distribution at temperature 1; they sum to less than 1."""
-
-    @property
-    def answer(self) -> int:
-        """The first position with a label: the last token of the prompt."""
-        return len(self.tokens) - len(self.label_ids)
-
-
-def state_layers(layers: int) -> tuple[int, int, int]:
-    """Which hidden states a drafter may read, of the embeddings and one a layer.
-
-    From a third of the depth, from two thirds, and the last (EAGLE-3, arXiv 2503.01840).
-    """
-    return layers // 3, 2 * layers // 3, layers
+CHAT_STEPS = 3
+"""Passes that a shard of invented chats takes, for each token of an answer."""
 
 
 def write_corpus(
@@ -82,17 +50,24 @@ def write_corpus(
     for shard in range(shards):
         path = folder / f"{shard:04}.safetensors"
         if not path.exists():
+            answers = partial(_write, target, max_new_tokens=max_new_tokens, seed=seed + shard)
             if shard < first_stage:
-                batch = first[shard * BATCH : (shard + 1) * BATCH]
+                texts = answers(first[shard * BATCH : (shard + 1) * BATCH])
             elif shard < first_stage + second_stage:
                 second = second or second_prompts(
                     second_stage * BATCH, seed, _answers(target, folder, first)
                 )
                 start = (shard - first_stage) * BATCH
-                batch = second[start : start + BATCH]
+                texts = answers(second[start : start + BATCH])
             else:
-                batch = invented_prompts(target, BATCH, seed + shard)
-            _save(_write(target, batch, max_new_tokens, seed + shard), path)
+                texts = invented_chats(
+                    target,
+                    rows=BATCH,
+                    steps=CHAT_STEPS * max_new_tokens,
+                    answer_tokens=max_new_tokens,
+                    seed=seed + shard,
+                )
+            _save(texts, path)
         progress(shard + 1, shards)
 
 
@@ -124,7 +99,7 @@ def _answers(target: LanguageModel, folder: Path, prompts: Sequence[str]) -> lis
 
 @torch.inference_mode()
 def _write(
-    target: LanguageModel, prompts: Sequence[str], max_new_tokens: int, seed: int
+    target: LanguageModel, prompts: Sequence[str], *, max_new_tokens: int, seed: int
 ) -> list[Text]:
     """Answers to a batch of prompts, padded on the left so that all grow at the same end."""
     encoded = [target.encode(prompt, raw=False) for prompt in prompts]
@@ -135,13 +110,12 @@ def _write(
         [[0] * (width - len(ids)) + [1] * len(ids) for ids in encoded], device=device
     )
     temperature = torch.tensor(TEMPERATURES, device=device).repeat(len(encoded))[: len(encoded)]
-    sampled = temperature > 0
     end_ids = torch.tensor(sorted(target.end_ids), device=device)
-    generator = torch.Generator(device).manual_seed(seed)
+    dice = TokenDice(target, seed)
 
     cache = rollback_cache(target.model.config)
     layers = state_layers(target.layers)
-    states, label_ids, label_probabilities = [], [], []
+    glimpses = []
     new, alive = tokens, torch.ones(len(encoded), dtype=torch.bool, device=device)
     lengths = torch.zeros(len(encoded), dtype=torch.long, device=device)
     for _ in range(max_new_tokens):
@@ -154,26 +128,19 @@ def _write(
             logits_to_keep=1,
             output_hidden_states=True,
         )
-        states.append(
-            torch.cat([output.hidden_states[layer] for layer in layers], -1).bfloat16().cpu()
-        )
         logits = output.logits[:, -1, : target.vocabulary_size].float()
-        probabilities, ids = largest(logits.softmax(-1), LABELS)
-        label_ids.append(ids.int().cpu())
-        label_probabilities.append(probabilities.half().cpu())
+        glimpses.append(look(output, logits, layers))
         lengths += alive
-        # The largest of logits with Gumbel noise is a draw from their softmax.
-        noise = torch.empty_like(logits[sampled]).exponential_(generator=generator).log_()
-        logits[sampled] -= temperature[sampled, None] * noise
-        new = logits.argmax(-1, keepdim=True)
+        new = dice.throw(logits, temperature)[:, None]
         alive &= ~torch.isin(new[:, 0], end_ids)
         if not alive.any():
             break
         tokens = torch.cat([tokens, new], 1)
         mask = torch.cat([mask, mask.new_ones(len(mask), 1)], 1)
 
-    all_states = torch.cat(states, 1)
-    all_ids, all_probabilities = torch.stack(label_ids, 1), torch.stack(label_probabilities, 1)
+    all_states = torch.cat([glimpse.states for glimpse in glimpses], 1)
+    all_ids = torch.stack([glimpse.label_ids for glimpse in glimpses], 1)
+    all_probabilities = torch.stack([glimpse.label_probabilities for glimpse in glimpses], 1)
     sequences = []
     for row, (known, answered) in enumerate(zip(encoded, lengths.tolist(), strict=True)):
         seen = slice(width - len(known), width + answered - 1)

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from specviz.distillation.corpus import read_corpus, state_layers, write_corpus
+from specviz.distillation.corpus import read_corpus, write_corpus
 from specviz.distillation.model_card import model_card
 from specviz.distillation.recipe import Recipe
+from specviz.distillation.texts import state_layers
 from specviz.distillation.training import (
     Batch,
     Batches,

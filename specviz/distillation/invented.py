@@ -1,20 +1,23 @@
-"""Prompts that the target invents itself: shown where a user would begin to write, it goes on.
+"""Chats that the target invents: shown where a user would begin to write, it goes on.
 
-What it has learned to be asked comes out in great variety, as in Magpie (arXiv 2406.08464).
+What it has learned to be asked comes out in great variety, as in Magpie (arXiv 2406.08464), and
+its own answer follows.
 """
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Sequence
 
+import torch
+
+from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, look, state_layers
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
 
-_LONGEST = 160
-"""Tokens of an invented prompt; one that is longer stops there."""
+_LONGEST_QUESTION = 160
+"""Tokens of a user's turn; a longer one stops there."""
 _MARK = "\N{WHITE MEDIUM STAR}"
-"""Stands for the prompt while the chat's form around it is looked at."""
+"""Stands for the user's text while the chat's form around it is looked at."""
 
 
 def can_invent(target: LanguageModel) -> bool:
@@ -22,31 +25,101 @@ def can_invent(target: LanguageModel) -> bool:
     return bool(target.tokenizer.chat_template)
 
 
+class _Row:
+    """One place of the batch: chat after chat is written in it."""
+
+    def __init__(self, before: Sequence[int], after: Sequence[int]) -> None:
+        self._before = before
+        self._after = after
+        self.begin(0)
+
+    def begin(self, step: int) -> None:
+        """A new chat, from this step on."""
+        self.start = step
+        self.given = list(self._before)
+        self.written = 0
+        self.answering = False
+
+    def answer(self) -> None:
+        """The user has ended: what stands between question and answer is given."""
+        self.given = list(self._after)
+        self.written = 0
+        self.answering = True
+
+
 @torch.inference_mode()
-def invented_prompts(target: LanguageModel, count: int, seed: int) -> list[str]:
-    """`count` prompts, drawn at temperature 1; the same for the same seed."""
+def invented_chats(
+    target: LanguageModel, *, rows: int, steps: int, answer_tokens: int, seed: int
+) -> list[Text]:
+    """As many chats as `rows` places write in `steps` passes; the last of each may be cut off.
+
+    Users' turns are drawn at temperature 1, answers at that of their row. The beginning of a chat,
+    which is the same in all of them, has no labels.
+    """
     device = target.device
-    generator = torch.Generator(device).manual_seed(seed)
-    end_ids = torch.tensor(sorted(target.end_ids), device=device)
-    new = torch.tensor([_user_s_beginning(target)] * count, device=device)
-    cache = rollback_cache(target.model.config)
-    written: list[Tensor] = []
-    alive = torch.ones(count, dtype=torch.bool, device=device)
-    while len(written) < _LONGEST and alive.any():
-        logits = target.model(input_ids=new, cache=cache, use_cache=True, logits_to_keep=1).logits
-        p = logits[:, -1, : target.vocabulary_size].float().softmax(-1)
-        new = p.multinomial(1, generator=generator)
-        written.append(torch.where(alive, new[:, 0], -1))
-        alive &= ~torch.isin(new[:, 0], end_ids)
+    before, after = _form(target)
+    places = [_Row(before, after) for _ in range(rows)]
+    answer_temperature = torch.tensor(TEMPERATURES, device=device).repeat(rows)[:rows]
+    dice = TokenDice(target, seed)
+    cache, layers = rollback_cache(target.model.config), state_layers(target.layers)
+    mask = torch.zeros(rows, 0, dtype=torch.long, device=device)
+    new = torch.zeros(rows, 1, dtype=torch.long, device=device)
+    fed, glimpses, texts = [], [], []
+    for step in range(steps):
+        for row, place in enumerate(places):
+            if place.given:
+                new[row, 0] = place.given.pop(0)
+        mask = torch.cat([mask, mask.new_ones(rows, 1)], 1)
+        output = target.model(
+            input_ids=new,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(1) - 1)[:, -1:],
+            cache=cache,
+            use_cache=True,
+            output_hidden_states=True,
+        )
+        logits = output.logits[:, -1, : target.vocabulary_size].float()
+        fed.append(new[:, 0].int().cpu())
+        glimpses.append(look(output, logits, layers))
+        answering = torch.tensor([place.answering for place in places], device=device)
+        temperature = torch.where(answering, answer_temperature, 1.0)
+        following = dice.throw(logits, temperature)
+        for row, (place, token) in enumerate(zip(places, following.tolist(), strict=True)):
+            if place.given:
+                continue
+            place.written += 1
+            ended = token in target.end_ids
+            if not place.answering and (ended or place.written > _LONGEST_QUESTION):
+                place.answer()
+            elif place.answering and (ended or place.written > answer_tokens):
+                texts.append((row, place.start, step + 1))
+                place.begin(step + 1)
+                mask[row] = 0  # what stood before is another chat's
+        new = following[:, None].clone()
+    texts += [(row, place.start, steps) for row, place in enumerate(places)]
+
+    tokens = torch.stack(fed, 1)
+    states = torch.cat([glimpse.states for glimpse in glimpses], 1)
+    ids = torch.stack([glimpse.label_ids for glimpse in glimpses], 1)
+    probabilities = torch.stack([glimpse.label_probabilities for glimpse in glimpses], 1)
+    first = len(before) - 1
     return [
-        str(target.tokenizer.decode(ids[ids >= 0], skip_special_tokens=True)).strip()
-        for ids in torch.stack(written, 1).cpu()
+        Text(
+            tokens[row, start:end],
+            states[row, start:end],
+            ids[row, start + first : end],
+            probabilities[row, start + first : end],
+        )
+        for row, start, end in texts
+        if end - start > first
     ]
 
 
-def _user_s_beginning(target: LanguageModel) -> list[int]:
-    """The ids of a chat up to where its user begins to write."""
+def _form(target: LanguageModel) -> tuple[list[int], list[int]]:
+    """The ids of a chat before its user's text, and from there to the answer."""
     form = target.tokenizer.apply_chat_template(
-        [{"role": "user", "content": _MARK}], tokenize=False
+        [{"role": "user", "content": _MARK}], add_generation_prompt=True, tokenize=False
     )
-    return list(target.tokenizer.encode(str(form).partition(_MARK)[0], add_special_tokens=False))
+    before, _, after = str(form).partition(_MARK)
+    encode = target.tokenizer.encode
+    return encode(before, add_special_tokens=False), encode(after, add_special_tokens=False)

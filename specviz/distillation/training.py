@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache, PreTrainedModel
 
-from specviz.distillation.corpus import Text
+from specviz.distillation.texts import Text
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.drafters.mtp import MtpBlock
 

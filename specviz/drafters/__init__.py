@@ -15,7 +15,7 @@ from specviz.drafters.hybrid import Hybrid
 from specviz.drafters.lookup import Lookup
 from specviz.drafters.mtp import Mtp, MtpBlock
 from specviz.drafters.none import NoDrafter
-from specviz.drafters.trained import load_trained
+from specviz.drafters.trained import load_trained, shipped
 from specviz.errors import UserError
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import CachedModel, LanguageModel
@@ -23,7 +23,7 @@ from specviz.runtime.loading import load
 
 _Maker = Callable[[str, LanguageModel, CachedModel], Drafter]
 
-__all__ = ["Draft", "Drafter", "create", "no_draft"]
+__all__ = ["Draft", "Drafter", "best_for", "create", "no_draft"]
 
 
 def create(name: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
@@ -36,6 +36,11 @@ def create(name: str, target: LanguageModel, cached_target: CachedModel) -> Draf
     if kind not in _MAKERS:
         raise UserError(f"There is no drafter “{name}”: choose {', '.join(SPELLINGS)}.")
     return _MAKERS[kind](argument, target, cached_target)
+
+
+def best_for(target: LanguageModel) -> str:
+    """The drafter to take where none is named: hybrid, if its block ships for the target."""
+    return "hybrid" if shipped("mtp", target) else "lookup"
 
 
 def _none(argument: str, _target: LanguageModel, _cached_target: CachedModel) -> Drafter:

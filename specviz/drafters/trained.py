@@ -151,16 +151,24 @@ def load_trained(file_or_kind: str, target: LanguageModel) -> Trained:
     return Trained(card, module, head)
 
 
+def shipped(kind: str, target: LanguageModel) -> Path | None:
+    """The file of a kind that ships for this target, if there is one."""
+    for path in WEIGHTS.glob(f"*/{kind}.safetensors"):
+        if _read_card(path).fingerprint == fingerprint(target):
+            return path
+    return None
+
+
 def _find(file_or_kind: str, target: LanguageModel) -> Path:
     if file_or_kind not in KINDS:
         return Path(file_or_kind).expanduser()
-    for path in WEIGHTS.glob(f"*/{file_or_kind}.safetensors"):
-        if _read_card(path).fingerprint == fingerprint(target):
-            return path
-    raise UserError(
-        f"There is no {file_or_kind} for {target.id}: choose another drafter, or train one with "
-        f"python -m specviz distill {file_or_kind} --target {target.id}."
-    )
+    path = shipped(file_or_kind, target)
+    if path is None:
+        raise UserError(
+            f"There is no {file_or_kind} for {target.id}: choose another drafter, or train one "
+            f"with python -m specviz distill {file_or_kind} --target {target.id}."
+        )
+    return path
 
 
 def _read_card(path: Path) -> Card:

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from specviz.distillation import corpus
-from specviz.distillation.corpus import Text, read_corpus, state_layers, write_corpus
+from specviz.distillation.corpus import read_corpus, write_corpus
 from specviz.distillation.prompts import first_prompts, second_prompts
+from specviz.distillation.texts import Text, state_layers
 from tests.tiny import target, with_end
 
 

@@ -1,4 +1,4 @@
-"""Prompts that the target invents."""
+"""Chats that the target invents."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import copy
 
 import pytest
 import torch
+from torch import Tensor
 
-from specviz.distillation import invented
-from specviz.distillation.invented import can_invent, invented_prompts
+from specviz.distillation.invented import _form, can_invent, invented_chats
+from specviz.distillation.texts import Text, TokenDice, state_layers
 from specviz.runtime.language_model import LanguageModel
-from tests.tiny import END, byte_tokenizer, target, tiny
+from tests.tiny import byte_tokenizer, target, tiny, with_end
 
-TEMPLATE = "{% for message in messages %}[{{ message.role }}]{{ message.content }}|{% endfor %}"
+TEMPLATE = (
+    "{% for message in messages %}[{{ message.role[0] }}]{{ message.content }}|{% endfor %}"
+    "{% if add_generation_prompt %}[a]{% endif %}"
+)
+ENDS = tuple(range(0, 257, 9))
+"""Many, so that turns are short."""
 
 
 @pytest.fixture
@@ -20,35 +26,76 @@ def chatty() -> LanguageModel:
     """A target with a chat's form."""
     tokenizer = copy.deepcopy(byte_tokenizer())
     tokenizer.chat_template = TEMPLATE
-    return LanguageModel("chatty", tiny().model, tokenizer)
+    return with_end(LanguageModel("chatty", tiny().model, tokenizer), ENDS)
+
+
+def chats(model: LanguageModel, seed: int = 0, **changes: int) -> list[Text]:
+    arguments = {"rows": 4, "steps": 60, "answer_tokens": 12, **changes}
+    return invented_chats(model, seed=seed, **arguments)
 
 
 def test_only_a_chat_model_can_invent(chatty: LanguageModel) -> None:
     assert can_invent(chatty)
     assert not can_invent(target())
+    before, after = _form(chatty)
+    assert (chatty.tokenizer.decode(before), chatty.tokenizer.decode(after)) == ("[u]", "|[a]")
 
 
-def test_a_user_s_turn_begins_where_the_template_says(chatty: LanguageModel) -> None:
-    assert chatty.tokenizer.decode(invented._user_s_beginning(chatty)) == "[user]"
+@torch.inference_mode()
+def test_states_and_labels_are_what_the_target_says_of_the_chat_alone(
+    chatty: LanguageModel,
+) -> None:
+    """Chats stand behind each other in a row; compared with one pass over each of them."""
+    texts = chats(chatty)
+    assert len(texts) > 8, "more than one a row"
+    for text in texts:
+        output = chatty.model(text.tokens.long()[None], output_hidden_states=True)
+        states = torch.cat([output.hidden_states[layer][0] for layer in state_layers(3)], -1)
+        assert torch.allclose(text.states.float(), states, atol=0.02, rtol=0.01)  # bfloat16
+        p = output.logits[0, text.answer :].softmax(-1)
+        assert torch.allclose(
+            text.label_probabilities.float(), p.gather(1, text.label_ids.long()), atol=1e-3
+        )
 
 
-def test_they_are_many_and_the_same_for_the_same_seed(chatty: LanguageModel) -> None:
-    prompts = invented_prompts(chatty, 6, seed=1)
-    assert len(prompts) == 6
-    assert len(set(prompts)) > 1
-    assert prompts == invented_prompts(chatty, 6, seed=1)
-    assert prompts != invented_prompts(chatty, 6, seed=2)
+def test_a_chat_has_its_form_and_no_token_behind_an_end(chatty: LanguageModel) -> None:
+    before, after = _form(chatty)
+    whole = 0
+    for text in chats(chatty):
+        ids = text.tokens.tolist()
+        assert ids[: len(before)] == before
+        assert text.answer == len(before) - 1
+        found = chatty.tokenizer.decode(ids).find("|[a]")
+        whole += found > 0
+        assert not set(ids) & set(ENDS), "an end is what the last label tells"
+    assert whole > 4
+    assert after
 
 
-def test_a_prompt_stops_at_an_end(chatty: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the end is nearly certain, prompts are short; where it is impossible, they are not."""
-    monkeypatch.setattr(invented, "_LONGEST", 20)
-    head = chatty.model.get_output_embeddings()
-    with torch.no_grad():
-        head.bias = torch.nn.Parameter(torch.zeros(head.out_features))
-        head.bias[END] = -1e9
-        long = invented_prompts(chatty, 4, seed=0)
-        head.bias[END] = 1e9
-        short = invented_prompts(chatty, 4, seed=0)
-    assert set(short) == {""}
-    assert min(map(len, long)) > 5
+def test_a_turn_that_does_not_end_is_ended(chatty: LanguageModel) -> None:
+    """An answer of at most 12 tokens, in a model that never ends: 3 + 161 … are too many here."""
+    endless = with_end(chatty, ())
+    (text, *_) = chats(endless, rows=1, steps=220)
+    before, after = _form(chatty)
+    # Question and answer are each one token over before it is noticed, and that token is not kept.
+    assert len(text.tokens) == len(before) + 160 + len(after) + 12
+
+
+def test_the_same_seed_gives_the_same_chats(chatty: LanguageModel) -> None:
+    one, again, other = chats(chatty, 1), chats(chatty, 1), chats(chatty, 2)
+    assert [text.tokens.tolist() for text in one] == [text.tokens.tolist() for text in again]
+    assert [text.tokens.tolist() for text in one] != [text.tokens.tolist() for text in other]
+
+
+def test_dice_follow_the_distribution_and_zero_takes_the_best() -> None:
+    """p = (.2, .3, .5) at temperature 1, squared and scaled at ½: (.04, .09, .25) / .38."""
+    logits = torch.tensor([0.2, 0.3, 0.5]).log().expand(30_000, 3)
+    dice = TokenDice(target(), seed=0)
+
+    def shares(temperature: float) -> Tensor:
+        drawn = dice.throw(logits, torch.full((30_000,), temperature))
+        return torch.bincount(drawn, minlength=3) / 30_000
+
+    assert torch.allclose(shares(1.0), torch.tensor([0.2, 0.3, 0.5]), atol=0.015)
+    assert torch.allclose(shares(0.5), torch.tensor([0.04, 0.09, 0.25]) / 0.38, atol=0.015)
+    assert shares(0.0).tolist() == [0, 0, 1]

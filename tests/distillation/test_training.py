@@ -10,9 +10,9 @@ from torch import nn
 from transformers import DynamicCache
 
 from specviz.distillation import corpus
-from specviz.distillation.corpus import Text
 from specviz.distillation.distill import Progress, distill
 from specviz.distillation.recipe import Recipe
+from specviz.distillation.texts import Text
 from specviz.distillation.training import (
     Batch,
     Batches,
