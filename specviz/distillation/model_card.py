@@ -47,9 +47,10 @@ often, with the target's own head cut to them.
 
 - **Derives from** {card.target} ({license}), and is under the same licence. {_ORIGIN[card.kind]}
 - **Fits** that model only (fingerprint `{card.fingerprint}`).
-- **Data**: {training["texts"]:,} answers of the target to prompts written for this project,
-  {training["tokens"]:,} tokens, each with the 64 likeliest tokens and their probabilities. No text
-  of others, and none of the prompts that results are measured on.
+- **Data**: {training["texts"]:,} texts of the target itself, {training["tokens"]:,} tokens, each
+  with the 64 likeliest tokens and their probabilities: answers to prompts written for this project,
+  and chats that it invented. No text of others, and none of the prompts that results are measured
+  on.
 - **Training**: {recipe.steps:,} steps of about {recipe.batch_tokens:,} tokens, AdamW, learning
   rate {recipe.learning_rate:g} at its peak{_unrolled(card.kind, recipe)}, seed {recipe.seed}.
   {note}

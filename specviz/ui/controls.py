@@ -35,7 +35,7 @@ _DEFAULTS: dict[str, Any] = {
     "preset": "rewrite",
     "prompt": PRESETS["rewrite"].prompt,
     "raw": False,
-    "drafter": "lookup",
+    "drafter": "hybrid",
     "compared": ["hybrid", "mtp", "small-2", "small-4", "lookup", "early-exit:8"],
     "layers": 8,
     "drafter_model": "",

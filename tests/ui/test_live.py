@@ -269,7 +269,8 @@ def test_a_finished_job_offers_its_traces(open_app: Open, hub: Hub, engine: Fake
 
 def test_every_control_is_explained(open_app: Open) -> None:
     app = open_app()
-    for drafter in ("lookup", "early-exit", "model", "none"):
+    app.selectbox(key="control.draft_length").set_value("confidence")
+    for drafter in ("hybrid", "early-exit", "model", "none"):
         app.selectbox(key="control.drafter").set_value(drafter)
         app.run()
         controls = [
@@ -283,6 +284,26 @@ def test_every_control_is_explained(open_app: Open) -> None:
         assert len(controls) > 10
         for widget in controls:
             assert len(widget.help) > 40, widget.label
+
+
+def test_how_many_at_a_time_is_asked_for(open_app: Open, hub: Hub) -> None:
+    app = open_app()
+    app.selectbox(key="control.draft_length").set_value("confidence").run()
+    app.slider(key="control.confidence").set_value(0.65).run()
+    assert any("γ up to 4, while sure" in caption.value for caption in app.caption)
+    wanted = job(start(app), hub).request.settings
+    assert (wanted.draft_length, wanted.confidence) == ("confidence", 0.65)
+
+
+def test_with_another_model_a_trained_drafter_gives_way(open_app: Open) -> None:
+    """Those that come with specviz are trained for its own model."""
+    app = open_app()
+    assert control(app, "drafter") == "hybrid"
+    app.text_input(key="control.target").set_value("gpt2").run()
+    assert control(app, "drafter") == "lookup"
+    app.selectbox(key="control.drafter").set_value("early-exit").run()
+    app.text_input(key="control.target").set_value("gpt3").run()
+    assert control(app, "drafter") == "early-exit"
 
 
 def test_hostile_text_stays_in_the_field(open_app: Open, hub: Hub) -> None:

@@ -75,7 +75,7 @@ def test_nothing_sticks_out_sideways(
 
 def test_the_settings_are_in_reach_on_a_narrow_screen(app: RunningApp, open_app: OpenApp) -> None:
     page = open_app(app, width=390)
-    expect(page.get_by_text("lookup, γ = 4 · greedy · up to 128 tokens")).to_be_visible()
+    expect(page.get_by_text("hybrid, γ = 4 · greedy · up to 128 tokens")).to_be_visible()
     page.locator("[data-testid=stExpandSidebarButton]").click()
     expect(page.get_by_role("spinbutton", name="Length, in tokens")).to_be_visible(timeout=LONG)
 
