@@ -11,7 +11,7 @@ from specviz import charts
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.theory import alpha_of
-from specviz.ui.figures import save_as_csv, show_figure
+from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.texts import _
 
 if TYPE_CHECKING:
@@ -46,15 +46,7 @@ def measure(model: Any, chosen: list[str], report: Report[Costs]) -> Costs:
 
 def show(costs: Costs) -> None:
     """Every figure, with its data."""
-    machine = costs.machine
-    st.caption(
-        _("{target} in {dtype} on {device}, {threads} threads").format(
-            target=machine.target,
-            dtype=machine.dtype,
-            device=machine.device_name,
-            threads=machine.threads,
-        )
-    )
+    show_machine(costs.machine)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from specviz.ui.texts import _
 
+if TYPE_CHECKING:
+    from specviz.machine import Machine
+
 
 def show_figure(figure: go.Figure, *, key: str) -> None:
     st.plotly_chart(figure, key=key, config={"displayModeBar": False})
+
+
+def show_machine(machine: Machine) -> None:
+    """On what the figures below were measured."""
+    st.caption(
+        _("{target} in {dtype} on {device}, {threads} threads").format(
+            target=machine.target,
+            dtype=machine.dtype,
+            device=machine.device_name,
+            threads=machine.threads,
+        )
+    )
 
 
 def save_as_csv(table: pd.DataFrame, file_name: str) -> None:

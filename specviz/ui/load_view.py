@@ -11,7 +11,7 @@ from specviz import charts
 from specviz.load import FIXED, Loads, Policy, Server, Speed, under_load, waiting
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
-from specviz.ui.figures import save_as_csv, show_figure
+from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.presets import PRESETS
 from specviz.ui.texts import _
 
@@ -48,16 +48,7 @@ def measure(model: Any, chosen: str, report: Report[MeasuredLoad]) -> MeasuredLo
 
 def show(measured: MeasuredLoad) -> None:
     """What was measured, then what is simulated from it."""
-    machine = measured.machine
-    st.caption(
-        _("{target} in {dtype} on {device}, {threads} threads; {drafter}").format(
-            target=machine.target,
-            dtype=machine.dtype,
-            device=machine.device_name,
-            threads=machine.threads,
-            drafter=measured.drafter,
-        )
-    )
+    show_machine(measured.machine)
     loads, waits = _simulate(measured.costs.model_dump_json())
     left, right = st.columns(2, gap="large")
     with left:

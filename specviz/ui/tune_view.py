@@ -15,7 +15,7 @@ from specviz.export import ENGINES, export
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.settings import Settings
-from specviz.ui.figures import save_as_csv, show_figure
+from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.presets import PRESETS, preset_name
 from specviz.ui.texts import _
 
@@ -169,6 +169,7 @@ def show(result: BenchResult) -> None:
     """The recommendation, then the grid behind it."""
     with importing:
         from specviz.tuning import prediction_error, recommend
+    show_machine(result.environment)
     best = recommend(result)
     _recommendation(best)
     left, right = st.columns(2, gap="large")
