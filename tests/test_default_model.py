@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 import torch
 
+from specviz.drafters import best_for
 from specviz.engine import decode
 from specviz.events import RunFinished
+from specviz.metrics import summarize
 from specviz.runtime.language_model import LanguageModel
 from specviz.runtime.loading import load
 from specviz.settings import Settings
 from specviz.trace import Trace, collect
+from tests.tiny import target
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -21,7 +24,7 @@ PROMPTS = [
     "Repeat after me: one two three four five, one two three four five.",
     "Écris le mot “forêt” 🌲 deux fois.",
 ]
-TOKENS = 24
+TOKENS = 20
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,7 @@ def test_greedy_ids_equal_those_of_transformers(model: LanguageModel, prompt: st
         ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=TOKENS
     )
     expected = made[0, ids.shape[1] :].tolist()
-    for drafter in ("none", "lookup", "early-exit:8"):
+    for drafter in ("none", "hybrid", "small-4", "early-exit:8"):
         trace = answer(model, prompt, drafter=drafter)
         assert trace.token_ids == expected, drafter
         assert trace.text == model.tokenizer.decode(expected, skip_special_tokens=True)
@@ -54,6 +57,23 @@ def test_copying_shines_where_text_repeats(model: LanguageModel) -> None:
     ended = trace.ended
     assert isinstance(ended, RunFinished)
     assert ended.accepted > ended.cycles, "more than one copied token kept a cycle"
+
+
+def test_hybrid_is_taken_where_none_is_named(model: LanguageModel) -> None:
+    """Its block ships for this model, and for no other."""
+    assert best_for(model) == "hybrid"
+    assert best_for(target()) == "lookup"
+
+
+def test_what_ships_has_learned_to_guess(model: LanguageModel) -> None:
+    """A block of random weights would be right once in thousands of times."""
+    kept = {
+        drafter: summarize(
+            answer(model, "Write a news article about museums.", drafter=drafter, gamma=1)
+        ).acceptance
+        for drafter in ("mtp", "small-2", "small-4")
+    }
+    assert min(share or 0.0 for share in kept.values()) > 0.15, kept
 
 
 def test_the_chat_template_is_that_of_the_model(model: LanguageModel) -> None:

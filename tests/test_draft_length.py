@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from specviz.draft_length import Auto, Fixed, Schedule, create
@@ -9,6 +11,7 @@ from specviz.events import Cycle
 from specviz.settings import Settings
 from tests.test_metrics import cycle
 from tests.tiny import run, target, without_end
+from tests.trained import write_trained
 
 
 def timed(gamma: int, accepted: int, *, step: float, one: float, slope: float) -> Cycle:
@@ -85,8 +88,11 @@ def test_auto_never_asks_for_more_than_it_may() -> None:
 
 
 @pytest.mark.parametrize("policy", ["auto", "schedule", "confidence"])
-@pytest.mark.parametrize("drafter", ["lookup", "early-exit:2"])
-def test_no_policy_changes_the_text(policy: str, drafter: str) -> None:
+@pytest.mark.parametrize("drafter", ["lookup", "early-exit:2", "mtp"])
+def test_no_policy_changes_the_text(policy: str, drafter: str, tmp_path: Path) -> None:
+    """Plain steps between the drafts included: an untrained block is seldom right."""
+    if drafter == "mtp":
+        drafter = write_trained("mtp", target(), tmp_path)
     plain = run(without_end(target()), max_new_tokens=60)
     drafted = run(
         without_end(target()), drafter=drafter, draft_length=policy, gamma=6, max_new_tokens=60

@@ -12,6 +12,8 @@ from safetensors.torch import load_file, save_file
 from specviz.drafters import create
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.drafters.trained import (
+    KINDS,
+    WEIGHTS,
     fingerprint,
     load_trained,
     new_block,
@@ -118,3 +120,11 @@ def test_a_block_begins_as_the_target_s_last_layer() -> None:
     last = layers[-1]
     for name, tensor in last.state_dict().items():
         assert torch.equal(block.layer.state_dict()[name], tensor)
+
+
+def test_what_ships_fits_into_40_megabytes_and_has_its_cards() -> None:
+    files = sorted(WEIGHTS.rglob("*.safetensors"))
+    assert {file.stem for file in files} == set(KINDS)
+    assert sum(file.stat().st_size for file in files) <= 40_000_000
+    for file in files:
+        assert file.with_suffix(".md").is_file()

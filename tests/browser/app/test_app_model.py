@@ -35,7 +35,7 @@ def real_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
     assert "Traceback" not in running.log.read_text()
 
 
-@pytest.mark.parametrize("drafter", ["Lookup", "Early exit"])
+@pytest.mark.parametrize("drafter", ["Hybrid", "Early exit"])
 def test_a_real_model_answers_before_the_eyes(
     real_app: RunningApp, open_app: OpenApp, drafter: str
 ) -> None:
