@@ -19,6 +19,7 @@ st.markdown(
     ),
     width=TEXT_WIDTH,
 )
-result = measured(shared.hub(), "tune", tune_view.workload, tune_view.measure)
+hub = shared.hub()
+result = measured(hub, "tune", lambda: tune_view.workload(hub.limits), tune_view.measure)
 if result is not None:
     tune_view.show(result)

@@ -59,11 +59,11 @@ def main(
             )
     if json_file:
         json_file.write_text(json.dumps([r.model_dump(mode="json") for r in results], indent=2))
-    PAGE.write_text(page(results), encoding="utf-8")
+    PAGE.write_text(page(results, prompts.name), encoding="utf-8")
     Console().print(f"Written to {PAGE}.")
 
 
-def page(results: Sequence[BenchResult]) -> str:
+def page(results: Sequence[BenchResult], prompts: str) -> str:
     """The whole document."""
     where = results[0].environment
     lines = [
@@ -73,8 +73,7 @@ def page(results: Sequence[BenchResult]) -> str:
             f"{where.target} in {where.dtype} on {where.device_name} ({where.device}), "
             f"{where.threads} threads, torch {where.torch}. {where.prompts} prompts, answers of up "
             f"to {where.max_new_tokens} tokens, {where.repeats} × each in turns with plain "
-            "decoding. Written by `python -m scripts.results`; the prompts are of Spec-Bench and "
-            "were never trained or tuned on."
+            f"decoding. Written by `python -m scripts.results`; the prompts are of `{prompts}`."
         ),
         "",
         f"v(k), a pass over k tokens in passes over one: {_pass_costs(where.pass_cost)}.",

@@ -74,6 +74,8 @@ class Row(BaseModel):
     draft_acceptance_rate: float | None
     conditional_acceptance: tuple[float | None, ...]
     """By position, from the first."""
+    survival: tuple[float, ...]
+    """Of all cycles, the share that kept at least 1, 2, … proposals."""
     draft_cost: float
     """c: one draft step ÷ one plain pass of the target."""
     predicted_speedup: float | None
@@ -110,7 +112,7 @@ def read_prompts(path: Path) -> list[Prompt]:
         UserError: if it cannot be read, or a line has no `prompt`.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"Cannot read the prompts file {path}: choose another.") from error
     return parse_prompts(text, str(path))
@@ -123,7 +125,7 @@ def parse_prompts(text: str, name: str) -> list[Prompt]:
         UserError: if a line has no `prompt`, or there is none at all.
     """
     prompts = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 prompts.append(Prompt.model_validate_json(line))
@@ -165,6 +167,8 @@ def bench(
     for cell in grid:  # warms up, and refuses a drafter that does not fit before the long work
         short = _with_cell(settings, cell, max_new_tokens=_WARM_UP_TOKENS)
         collect(decode(target, prompts[0].prompt, short, record=False))
+    for prompt in prompts:  # likewise a prompt that is too long
+        next(decode(target, prompt.prompt, _with_cell(settings, grid[0]), record=False))
     costs = measure_passes(target, _pass_lengths(gammas, settings))
     runs = _Runs(target, prompts, settings, {cost.tokens: cost.v.median for cost in costs})
     measured = grid if PLAIN in drafters else cells
@@ -284,18 +288,21 @@ def _row(
         temperature=temperature,
         tokens_per_s=times.tokens_per_s(),
         repeats=len(repeats),
-        speedup=times.speedup(),
+        speedup=float(times.speedup()),
         speedup_low=low,
         speedup_high=high,
-        worst_speedup=min(times.speedup(at) for at, tokens in enumerate(times.tokens) if tokens),
+        worst_speedup=min(
+            float(times.speedup([at])) for at, tokens in enumerate(times.tokens) if tokens
+        ),
         by_category={
-            category: times.speedup(places)
+            category: float(times.speedup(places))
             for category in dict.fromkeys(filter(None, categories))
             if times.tokens[places := [c == category for c in categories]].sum()
         },
         mean_acceptance_length=summary.mean_acceptance_length,
         draft_acceptance_rate=summary.draft_acceptance_rate,
         conditional_acceptance=conditional,
+        survival=tuple(at.accepted / summary.cycles for at in summary.conditional_acceptance),
         draft_cost=cost,
         predicted_speedup=predicted_speedup(
             summary.drafted_histogram,
@@ -314,24 +321,22 @@ class _Times:
     """What one cell and plain decoding took for each prompt: the median of the repeats."""
 
     def __init__(self, ours: Sequence[Sequence[Trace]], plain: Sequence[Sequence[Trace]]) -> None:
-        (self.seconds, self.tokens), (self._plain_seconds, self._plain_tokens) = (
-            _by_prompt(ours),
-            _by_prompt(plain),
+        self._runs = [_by_prompt(repeats) for repeats in (ours, plain)]
+        # [prompts] tokens, and seconds for as many of them.
+        (self._ours, self.tokens), (self._plain, self._plain_tokens) = (
+            (np.median(pace, 0) * tokens, tokens) for pace, tokens in self._runs
         )
 
     def tokens_per_s(self) -> float:
-        return float(self.tokens.sum() / np.median(self.seconds, 0).sum())
+        return float(self.tokens.sum() / self._ours.sum())
 
-    def speedup(self, prompts: Any = slice(None)) -> float:
-        """Of these prompts together, by their places; one may be named more than once."""
-        ours, plain = (
-            np.median(seconds, 0)[prompts].sum() / tokens[prompts].sum()
-            for seconds, tokens in (
-                (self.seconds, self.tokens),
-                (self._plain_seconds, self._plain_tokens),
-            )
-        )
-        return float(plain / ours)
+    def speedup(self, prompts: Any = slice(None)) -> Any:
+        """Of these prompts together, by their places; one may be named more than once.
+
+        Several rows of places give a speedup each.
+        """
+        plain = self._plain[prompts].sum(-1) / self._plain_tokens[prompts].sum(-1)
+        return plain / (self._ours[prompts].sum(-1) / self.tokens[prompts].sum(-1))
 
     def interval(self) -> tuple[float, float]:
         """The middle 95 % of the speedups of as many prompts, drawn anew with replacement.
@@ -341,20 +346,20 @@ class _Times:
         count = len(self.tokens)
         if count > 1:
             draws = np.random.default_rng(0).integers(count, size=(_DRAWS, count))
-            speedups = [self.speedup(drawn) for drawn in draws if self.tokens[drawn].sum()]
-            low, high = np.percentile(speedups, [2.5, 97.5])
+            low, high = np.percentile(
+                self.speedup(draws[self.tokens[draws].sum(1) > 0]), [2.5, 97.5]
+            )
             return float(low), float(high)
-        ours, plain = self.seconds / self.tokens, self._plain_seconds / self._plain_tokens
+        (ours, _), (plain, _) = self._runs
         return float(plain.min() / ours.max()), float(plain.max() / ours.min())
 
 
 def _by_prompt(repeats: Sequence[Sequence[Trace]]) -> tuple[_Numbers, _Numbers]:
-    """Decoding seconds, [repeats, prompts], and tokens, [prompts]."""
+    """Decoding seconds a token, [repeats, prompts], and tokens, [prompts], their mean."""
     summaries = [[summarize(trace) for trace in repeat] for repeat in repeats]
-    return (
-        np.array([[summary.seconds.decoding for summary in repeat] for repeat in summaries]),
-        np.array([summary.tokens for summary in summaries[0]]),
-    )
+    pace = [[summary.seconds_per_token or 0.0 for summary in repeat] for repeat in summaries]
+    tokens = [[summary.tokens for summary in repeat] for repeat in summaries]
+    return np.array(pace), np.array(tokens).mean(0)
 
 
 def _seconds_per_token(traces: Sequence[Trace]) -> float:

@@ -260,6 +260,8 @@ def prove(
     if real:
         from specviz.real_proof import prove_real
 
+        if fault is not None:
+            raise UserError("A fault can be switched into the rule alone: leave out --real.")
         settings = _settings(drafter=drafter, temperature=temperature, top_p=top_p, seed=seed)
         model = _load(target, dtype)
         with progress.steps("Sampling") as report:

@@ -91,22 +91,37 @@ class Auto:
         self._proposed, self._reached, self._kept = (
             [_Share() for _ in range(most)] for _ in range(3)
         )
-        self._step: float | None = None
-        self._passes: dict[int, float] = {}
+        self._steps = _Share()
+        self._passes = _Line(self.SLOPE, self.MEMORY)
         self._plain_steps = 0
 
     def choose(self) -> int:
-        best = max(range(self._most + 1), key=self._tokens_per_second)
+        """Goes through all γ once, from the shortest draft to the longest."""
+        kept = _Share(
+            sum(share.yes for share in self._kept), sum(share.cases for share in self._kept)
+        ).rate(self.ACCEPTANCE, self.PRIOR)
+        single = self._passes.at(1)
+        step = self._steps.rate(self.STEP * single, 0.1)
+        best, most = 0, 1 / single
+        tokens = survival = 1.0
+        drafted = 0.0
+        for position in range(self._most):
+            reached = self._reached[position].rate(1.0, self.PRIOR)
+            survival *= reached * self._kept[position].rate(kept, self.PRIOR)
+            tokens += survival
+            drafted += self._proposed[position].rate(1.0, self.PRIOR)
+            promised = tokens / (drafted * step + self._passes.at(1 + drafted))
+            if promised > most:
+                best, most = position + 1, promised
         if best == 0 and self._plain_steps >= self.PATIENCE:
-            best = min(1, self._most)
+            return min(1, self._most)
         return best
 
     def learn(self, cycle: Cycle) -> None:
         self._plain_steps = 0 if cycle.gamma else self._plain_steps + 1
-        rest = cycle.seconds.total - cycle.seconds.draft
-        self._passes[cycle.drafted + 1] = _nearer(self._passes.get(cycle.drafted + 1), rest)
+        self._passes.add(cycle.drafted + 1, cycle.seconds.total - cycle.seconds.draft)
         if cycle.drafted:
-            self._step = _nearer(self._step, cycle.seconds.draft / cycle.drafted)
+            self._steps.count(cycle.seconds.draft / cycle.drafted, self.MEMORY)
         for position in range(min(cycle.gamma, self._most)):
             self._proposed[position].count(cycle.drafted > position, self.MEMORY)
             if cycle.accepted >= position:
@@ -114,49 +129,15 @@ class Auto:
             if cycle.tested > position:
                 self._kept[position].count(cycle.accepted > position, self.MEMORY)
 
-    def _tokens_per_second(self, gamma: int) -> float:
-        tokens = survival = 1.0
-        drafted = 0.0
-        kept = _Share(
-            sum(share.yes for share in self._kept), sum(share.cases for share in self._kept)
-        ).rate(self.ACCEPTANCE, self.PRIOR)
-        for position in range(gamma):
-            reached = self._reached[position].rate(1.0, self.PRIOR)
-            survival *= reached * self._kept[position].rate(kept, self.PRIOR)
-            tokens += survival
-            drafted += self._proposed[position].rate(1.0, self.PRIOR)
-        step = self.STEP * self._pass(1) if self._step is None else self._step
-        return tokens / (drafted * step + self._between(1 + drafted))
-
-    def _between(self, tokens: float) -> float:
-        """T at a mean of several lengths."""
-        whole = int(tokens)
-        shorter, longer = self._pass(whole), self._pass(whole + 1)
-        return shorter + (tokens - whole) * (longer - shorter)
-
-    def _pass(self, tokens: int) -> float:
-        """T(k): as timed, or along a line through what was timed."""
-        if tokens in self._passes:
-            return self._passes[tokens]
-        if not self._passes:
-            return 1 + self.SLOPE * (tokens - 1)
-        nearest = min(self._passes, key=lambda k: abs(k - tokens))
-        shortest, longest = min(self._passes), max(self._passes)
-        if shortest == longest:
-            at = self._passes[nearest]
-            return at * (1 + self.SLOPE * (tokens - 1)) / (1 + self.SLOPE * (nearest - 1))
-        rise = (self._passes[longest] - self._passes[shortest]) / (longest - shortest)
-        return self._passes[nearest] + max(0.0, rise) * (tokens - nearest)
-
 
 class _Share:
-    """How often something happened, of the cases in which it could."""
+    """How often something happened, of the cases in which it could; or a mean of other numbers."""
 
     def __init__(self, yes: float = 0.0, cases: float = 0.0) -> None:
         self.yes = yes
         self.cases = cases
 
-    def count(self, happened: bool, memory: float) -> None:
+    def count(self, happened: float, memory: float) -> None:
         self.yes = memory * self.yes + happened
         self.cases = memory * self.cases + 1
 
@@ -165,8 +146,28 @@ class _Share:
         return (self.yes + prior * expected) / (self.cases + prior)
 
 
-def _nearer(known: float | None, seconds: float) -> float:
-    """A running mean, in which a single late pass counts little."""
-    if known is None:
-        return seconds
-    return known + 0.2 * (min(seconds, 2 * known) - known)
+class _Line:
+    """T(k) as a line through what was timed, which starts with an expected slope."""
+
+    WEIGHT = 4.0
+    """Of the expected slope: as much as so many cycles one token apart."""
+
+    def __init__(self, slope: float, memory: float) -> None:
+        self._slope = slope
+        self._memory = memory
+        self._sums = [0.0] * 5
+
+    def add(self, tokens: int, seconds: float) -> None:
+        if self._sums[0]:  # a single late pass must not count for much
+            seconds = min(seconds, 2 * self.at(tokens))
+        new = (1.0, tokens, seconds, tokens * tokens, tokens * seconds)
+        self._sums = [self._memory * old + one for old, one in zip(self._sums, new, strict=True)]
+
+    def at(self, tokens: float) -> float:
+        count, k, t, kk, kt = self._sums
+        if not count:
+            return 1 + self._slope * (tokens - 1)
+        mean_k, mean_t = k / count, t / count
+        expected = self._slope * mean_t / (1 + self._slope * (mean_k - 1))
+        slope = (kt - k * mean_t + self.WEIGHT * expected) / (kk - k * mean_k + self.WEIGHT)
+        return mean_t + max(0.0, slope) * (tokens - mean_k)

@@ -96,7 +96,9 @@ def _sglang(target: str, kind: str, argument: str, gamma: int) -> str | None:
 
 
 def _llama_cpp(target: str, kind: str, argument: str, gamma: int) -> str | None:
-    command = f"llama-server --model {shlex.quote(target)}"
+    # It reads one file in its own format.
+    file = target if target.endswith(".gguf") else f"{target.rpartition('/')[2]}.gguf"
+    command = f"llama-server --model {shlex.quote(file)}"
     options = {
         "none": "",
         "lookup": (

@@ -162,9 +162,11 @@ class Loads:
     load_aware: list[Speed]
 
     def loses_from(self, gamma: int) -> int | None:
-        """The fewest users with whom this γ is slower than plain decoding; None if it never is."""
-        pairs = zip(self.fixed[gamma], self.fixed[0], strict=True)
-        return next((ours.users for ours, plain in pairs if ours.total < plain.total), None)
+        """The number of users from which on this γ is slower than plain decoding; None if none."""
+        start = None
+        for ours, plain in zip(self.fixed[gamma], self.fixed[0], strict=True):
+            start = (start or ours.users) if ours.total < plain.total else None
+        return start
 
 
 def under_load(server: Server) -> Loads:

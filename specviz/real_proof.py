@@ -90,22 +90,29 @@ def prove_real(
         }
     )
     joint = exact_joint(target, chosen, prompt)
+    place = {token: number for number, token in enumerate(allowed)}
     ours, drafters = torch.zeros(2, len(allowed), len(allowed), dtype=torch.long)
+    copied = 0
     accepted = rejected = 0
     for done in range(runs):
         run = chosen.model_copy(update={"seed": chosen.seed + done})
         trace = collect(decode(target, prompt, run))
-        second, third = (allowed.index(token) for token in trace.token_ids[1:3])
+        second, third = (place[token] for token in trace.token_ids[1:3])
         ours[second, third] += 1
         proposals = [proposal.token for proposal in trace.cycles[0].proposals]
-        if len(proposals) == 2:
-            drafters[allowed.index(proposals[0]), allowed.index(proposals[1])] += 1
+        if len(proposals) == 2 and all(token in place for token in proposals):
+            drafters[place[proposals[0]], place[proposals[1]]] += 1
+        elif proposals:
+            copied += 1
         accepted += sum(cycle.accepted for cycle in trace.cycles)
         rejected += sum(cycle.tested - cycle.accepted for cycle in trace.cycles)
         progress(done + 1, runs)
+    if drafters.sum() + copied == 0:
+        raise UserError(f"{settings.drafter} proposed nothing, so nothing was tested.")
     chance = draw(joint.flatten().expand(runs, -1), torch.Generator().manual_seed(settings.seed))
     statistic, degrees = _test(ours, joint)
-    control, _ = _test(drafters, joint)
+    # What was copied from elsewhere cannot come from the target at all.
+    control = float("inf") if copied else _test(drafters, joint)[0]
     floor, _ = _test(torch.bincount(chance, minlength=joint.numel()).reshape(joint.shape), joint)
     critical = critical_value(degrees)
     return RealProof(

@@ -20,7 +20,7 @@ class Recommendation(BaseModel):
     gamma: int
     speedup: float
     certain: bool
-    """Whether the whole interval lies above 1."""
+    """Whether the whole interval over several prompts lies above 1, or for `none` below."""
     next_survival: float | None = None
     """How often one more proposal would be kept with all before it."""
     next_cost: float | None = None
@@ -37,13 +37,15 @@ def recommend(result: BenchResult) -> Recommendation:
     if not drafted:
         raise ValueError("only plain decoding was measured")
     best = max(drafted, key=lambda row: row.speedup)
+    several = result.environment.prompts > 1
     if best.speedup <= 1:
-        return Recommendation(drafter=PLAIN, gamma=0, speedup=1.0, certain=best.speedup_high < 1)
+        certain = several and best.speedup_high < 1
+        return Recommendation(drafter=PLAIN, gamma=0, speedup=1.0, certain=certain)
     return Recommendation(
         drafter=best.drafter,
         gamma=best.gamma,
         speedup=best.speedup,
-        certain=best.speedup_low > 1,
+        certain=several and best.speedup_low > 1,
         next_survival=_next_survival(best, drafted),
         next_cost=_next_cost(best, result.environment.pass_cost),
     )
@@ -63,24 +65,18 @@ def prediction_error(result: BenchResult) -> tuple[float, Row] | None:
 
 
 def _next_survival(best: Row, rows: list[Row]) -> float | None:
-    """Π of the conditional acceptances up to position γ + 1.
+    """The share of cycles that would keep γ + 1 proposals.
 
-    That of the position beyond γ comes from the drafter's next longer drafts, or else is taken
-    to be that of the last.
+    As the drafter's next longer drafts have it; without any, the last position's conditional
+    acceptance speaks for the next.
     """
+    longer = [row for row in rows if row.drafter == best.drafter and row.gamma > best.gamma]
+    if longer:
+        survival = min(longer, key=lambda row: row.gamma).survival
+        return survival[best.gamma] if len(survival) > best.gamma else 0.0
     if len(best.conditional_acceptance) < best.gamma:
         return None
-    longer = [
-        row
-        for row in rows
-        if row.drafter == best.drafter and len(row.conditional_acceptance) > best.gamma
-    ]
-    nearest = min(longer, key=lambda row: row.gamma, default=best)
-    further = nearest.conditional_acceptance[: best.gamma + 1][-1]
-    survival = further or 0.0
-    for rate in best.conditional_acceptance[: best.gamma]:
-        survival *= rate or 0.0
-    return survival
+    return best.survival[-1] * (best.conditional_acceptance[-1] or 0.0)
 
 
 def _next_cost(best: Row, pass_cost: dict[int, float]) -> float | None:

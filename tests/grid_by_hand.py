@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from itertools import accumulate
 from typing import Any
 
 from specviz.bench import BenchResult, Environment, Row
@@ -23,6 +25,7 @@ def row(drafter: str, gamma: int, speedup: float, kept: tuple[float, ...] = (), 
         "mean_acceptance_length": 1.0,
         "draft_acceptance_rate": 0.5,
         "conditional_acceptance": kept,
+        "survival": tuple(accumulate(kept, operator.mul)),
         "draft_cost": 0.05,
         "predicted_speedup": speedup,
         "greedy_identical": True,
@@ -32,12 +35,14 @@ def row(drafter: str, gamma: int, speedup: float, kept: tuple[float, ...] = (), 
     return Row(**{**values, **more})
 
 
-def grid(*rows: Row) -> BenchResult:
+def grid(*rows: Row, prompts: int = 3) -> BenchResult:
     machine = costs(1.0).machine.model_dump()
     v = {1: 1.0, 2: 1.1, 3: 1.2, 4: 1.35, 5: 1.5, 6: 1.8}
     return BenchResult(
         rows=rows,
-        environment=Environment(**machine, prompts=1, repeats=2, max_new_tokens=8, pass_cost=v),
+        environment=Environment(
+            **machine, prompts=prompts, repeats=2, max_new_tokens=8, pass_cost=v
+        ),
     )
 
 

@@ -47,7 +47,8 @@ def test_every_cell_is_run_on_every_prompt_in_alternating_order(
     warm_up = [(*cell, first) for cell in cells]
     forth = [(*cell, prompt) for prompt in (first, second) for cell in cells]
     back = [(*cell, prompt) for prompt in (first, second) for cell in reversed(cells)]
-    assert ran == warm_up + forth + back
+    admitted = [(*cells[0], prompt) for prompt in (first, second)]
+    assert ran == warm_up + admitted + forth + back
 
 
 def test_the_rows_of_a_greedy_grid() -> None:
@@ -91,6 +92,22 @@ def test_progress_counts_every_run() -> None:
 def test_an_unfit_drafter_is_refused_before_the_long_work() -> None:
     with pytest.raises(UserError, match="no drafter “magic”"):
         measure(drafters=["magic"])
+
+
+def test_a_prompt_that_is_too_long_is_refused_before_the_long_work() -> None:
+    prompts = [PROMPTS[0], Prompt(prompt="a" * 600)]
+    told: list[int] = []
+    with pytest.raises(UserError, match="600 tokens long"):
+        bench(
+            target(),
+            prompts,
+            drafters=["lookup"],
+            gammas=[2],
+            settings=Settings(raw=True, max_new_tokens=4),
+            repeats=1,
+            progress=lambda done, _total: told.append(done),
+        )
+    assert not told
 
 
 def test_answers_that_end_at_once_cannot_be_timed() -> None:

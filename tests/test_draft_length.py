@@ -133,3 +133,18 @@ def test_auto_asks_for_long_copies_where_they_come_and_cost_nothing_else() -> No
         made = timed(copied, copied, step=0.001, one=1.0, slope=0.1)
         auto.learn(made.model_copy(update={"gamma": gamma}))
     assert auto.choose() == 6
+
+
+def test_one_late_pass_does_not_hold_auto_back() -> None:
+    """All guesses are kept and cheap; the first pass of each length takes three times as long."""
+    auto, seen = Auto(4), set()
+    chosen = []
+    for _ in range(60):
+        gamma = auto.choose()
+        late = 1.0 if gamma in seen else 3.0
+        seen.add(gamma)
+        made = timed(gamma, gamma, step=0.1, one=1.0, slope=0.05)
+        seconds = made.seconds.model_copy(update={"verify": made.seconds.verify * late})
+        auto.learn(made.model_copy(update={"seconds": seconds}))
+        chosen.append(gamma)
+    assert set(chosen[-20:]) == {4}

@@ -79,7 +79,7 @@ def test_llama_cpp_has_its_new_names() -> None:
 def test_a_name_with_a_space_stays_one_word() -> None:
     for engine in ("vllm", "sglang", "llama.cpp"):
         command = export(engine, target="my model", drafter="none", gamma=1)
-        assert "my model" in shlex.split(command)
+        assert any(word.startswith("my model") for word in shlex.split(command))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

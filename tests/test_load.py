@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from specviz.load import (
+    Loads,
     Policy,
     Request,
     Server,
+    Speed,
     arrivals,
     serve,
     under_load,
@@ -123,6 +125,31 @@ def test_where_speculation_begins_to_lose() -> None:
     assert loads.loses_from(4) == 2
     assert loads.loses_from(0) is None
     assert loads.fixed[4][0].total > loads.fixed[0][0].total
+
+
+def test_a_loss_that_is_made_good_again_does_not_count() -> None:
+    """γ = 2 is slower for two users, faster for three, and slower from four on."""
+
+    def speeds(*totals: float) -> list[Speed]:
+        return [
+            Speed(users, total / users)
+            for users, total in zip((1, 2, 3, 4, 6), totals, strict=False)
+        ]
+
+    loads = Loads({0: speeds(1, 1, 1, 1, 1), 2: speeds(2, 0.9, 1.1, 0.8, 0.7)}, [])
+    assert loads.loses_from(2) == 4
+    assert Loads({0: speeds(1, 1), 2: speeds(2, 2)}, []).loses_from(2) is None
+
+
+def test_a_simulation_of_one_user_reproduces_what_was_measured() -> None:
+    """Recorded cycles of 5, 1 and 1 tokens, in order, against the simulation's own draws.
+
+    Alone: plain 1 s a token; drafted 3 · (0.4 + 1) s for 7 tokens: 1 / 0.6 as fast.
+    """
+    server = Server(load_costs(ALL_KEPT, NONE_KEPT, NONE_KEPT))
+    alone = server.constant_load(1, Policy(4), cycles=30_000).per_user
+    plain = server.constant_load(1, Policy(0)).per_user
+    assert alone / plain == pytest.approx(7 / (3 * 1.4), rel=0.02)
 
 
 def test_the_waits_of_a_simulated_queue_rise() -> None:

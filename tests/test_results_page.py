@@ -16,7 +16,7 @@ RESULT = grid(
 
 
 def test_the_page_by_hand() -> None:
-    text = page([RESULT])
+    text = page([RESULT], "some.jsonl")
     assert "toy in float32 on abacus (cpu), 2 threads" in text
     assert "## Greedy" in text
     assert "| `mtp` | **1.50** (1.65) | 1.30 (1.30) |" in text
@@ -26,6 +26,7 @@ def test_the_page_by_hand() -> None:
     assert "math 1.80×, qa 1.20×." in text
     assert "| `mtp` | 0.050 | 70 % | 50 % | 40 % | – | 2.25 |" in text
     assert "v(2) = 1.10" in text
+    assert "the prompts are of `some.jsonl`" in text
 
 
 def test_so_many_prompts_of_each_category() -> None:

@@ -30,6 +30,16 @@ def test_without_longer_drafts_the_last_position_speaks_for_the_next() -> None:
     assert found.next_survival == pytest.approx(0.8 * 0.5 * 0.5)
 
 
+def test_a_longer_draft_that_never_came_so_far_would_not_be_kept() -> None:
+    found = recommend(grid(row("mtp", 2, 1.4, (0.8, 0.5)), row("mtp", 4, 1.2, (0.8, 0.4))))
+    assert found.next_survival == 0.0
+
+
+def test_a_single_prompt_makes_nothing_certain() -> None:
+    assert not recommend(grid(row("mtp", 2, 1.4, (0.8, 0.5)), prompts=1)).certain
+    assert not recommend(grid(row("mtp", 2, 0.5, (0.1,)), prompts=1)).certain
+
+
 def test_where_nothing_pays_plain_decoding_is_recommended() -> None:
     found = recommend(grid(PLAIN, row("early-exit:8", 4, 0.7, (0.1,))))
     assert (found.drafter, found.gamma, found.certain) == ("none", 0, True)

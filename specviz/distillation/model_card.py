@@ -13,22 +13,22 @@ _WHAT = {
         "target from three depths and the embedding of the next token, and guesses the one after; "
         "to guess further it reads its own output."
     ),
-    "small-2": "A Llama of two layers behind the target's own embeddings, which the file has not.",
-    "small-4": "A Llama of four layers behind the target's own embeddings, which the file has not.",
+    "small-2": "Two of the target's layers behind its own embeddings, which the file has not.",
+    "small-4": "Four of the target's layers behind its own embeddings, which the file has not.",
 }
 _ORIGIN = {
-    "mtp": "Its layer began as a copy of the target's last one; the projections are new.",
+    "mtp": "Its layer began as a copy of the target's last one where that is a Llama layer.",
     "small-2": "Its layers began as copies of the target's first and last.",
     "small-4": "Its layers began as copies of the target's first two and last two.",
 }
 
 
-def model_card(card: Card, license: str = "Apache-2.0", note: str = "") -> str:
+def model_card(card: Card, license: str = "", note: str = "") -> str:
     """Markdown, made of what a file says of itself.
 
     Args:
         card: of the file.
-        license: of the target, which the drafter derives from.
+        license: of the target, which the drafter derives from; empty if it is not known.
         note: what else there is to say of how it was trained.
     """
     training = card.training
@@ -45,12 +45,13 @@ def model_card(card: Card, license: str = "Apache-2.0", note: str = "") -> str:
 {_WHAT[card.kind]} It guesses among the {recipe.vocabulary:,} tokens that the target writes most
 often, with the target's own head cut to them.
 
-- **Derives from** {card.target} ({license}), and is under the same licence. {_ORIGIN[card.kind]}
+- **Derives from** {card.target} and is under its licence{f", {license}" if license else ""}.
+  {_ORIGIN[card.kind]}
 - **Fits** that model only (fingerprint `{card.fingerprint}`).
 - **Data**: {training["texts"]:,} texts of the target itself, {training["tokens"]:,} tokens, each
   with the 64 likeliest tokens and their probabilities: answers to prompts written for this project,
-  and chats that it invented. No text of others, and none of the prompts that results are measured
-  on.
+  and for a chat model chats that it invented. No text of others, and none of the prompts that
+  results are measured on.
 - **Training**: {recipe.steps:,} steps of about {recipe.batch_tokens:,} tokens, AdamW, learning
   rate {recipe.learning_rate:g} at its peak{_unrolled(card.kind, recipe)}, seed {recipe.seed}.
   {note}

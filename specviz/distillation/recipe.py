@@ -11,7 +11,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     prompts: int = Field(default=2880, ge=48)
-    """Prompts that the target answers."""
+    """Texts of the corpus, about: answers to so many prompts, half of which it invents itself."""
     max_new_tokens: int = Field(default=128, ge=2)
     """Tokens of an answer, at most."""
     vocabulary: int = Field(default=8192, ge=16)

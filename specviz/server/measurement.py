@@ -13,6 +13,10 @@ from specviz.server.job import State, Status
 Result = TypeVar("Result")
 
 
+_HIDDEN_TAB_GRACE = 90.0
+"""Seconds: a browser lets a tab that nobody sees look once a minute."""
+
+
 class StoppedError(Exception):
     """Somebody pressed Cancel."""
 
@@ -123,8 +127,8 @@ class Measurement(Generic[Result]):
         self._seen = self._clock()
 
     def abandoned(self, viewer_grace: float, connect_grace: float) -> bool:
-        """Whether nobody has looked for longer than both graces, in seconds."""
-        return self._clock() - self._seen > max(viewer_grace, connect_grace)
+        """Whether nobody has looked for longer than every grace, in seconds."""
+        return self._clock() - self._seen > max(viewer_grace, connect_grace, _HIDDEN_TAB_GRACE)
 
     def stop(self) -> None:
         """Ask for an end, at the next step."""

@@ -59,9 +59,14 @@ def buttons(hub: Hub, jobs: Sequence[Job], *, disabled: bool) -> None:
 
 
 def _start(hub: Hub) -> None:
-    """Put a job for each drafter in the queue; all of them, or none."""
+    """Put a job for each drafter in the queue; all of them, or none.
+
+    A second press of the same button comes too late.
+    """
     jobs: list[Job] = []
     try:
+        if any(not job.finished for job in current_jobs(hub)):
+            return
         for request in controls.compared():
             jobs.append(hub.submit(request))  # noqa: PERF401 - what was begun must be known
     except UserError as error:

@@ -14,7 +14,7 @@ from specviz.errors import UserError
 from specviz.events import EVENT, RunFinished
 from specviz.metrics import Summary, draft_cost, speedup, summarize
 from specviz.server.job import LANES, Job
-from specviz.trace import collect
+from specviz.trace import Trace, collect
 from specviz.ui.figures import save_as_csv, show_figure
 from specviz.ui.stream_texts import stream_texts
 from specviz.ui.texts import _
@@ -56,14 +56,17 @@ def results(jobs: Sequence[Job]) -> None:
     numbers = table(outcomes)
     st.dataframe(numbers, hide_index=True, column_config=_columns(numbers))
     save_as_csv(numbers, "specviz-comparison.csv")
+    if any(job.request.settings.draft_length != "fixed" for job in jobs):
+        return  # the lines are drawn for one γ
     gamma = outcomes[0].gamma
     st.subheader(
         _("Cheap, or right?"),
         help=_(
             "Each point is a drafter: to the right it costs more, further up more of its tested "
             "guesses are kept. Along a line the predicted speedup is the same, for γ = {gamma} and "
-            "what a pass cost here: γ·c + v(γ + 1). A drafter that often proposes nothing, as "
-            "lookup does, gains less than its place says. The number at a point was measured."
+            "what a cycle’s pass cost here on average. A drafter that often proposes little or "
+            "nothing, as lookup and hybrid do, gains less than its place says. The number at a "
+            "point was measured."
         ).format(gamma=gamma),
     )
     points = [
@@ -138,7 +141,8 @@ def _columns(numbers: pd.DataFrame) -> dict[str, Any]:
         _("same text"): st.column_config.TextColumn(
             help=_(
                 "Whether plain decoding wrote the same tokens. Empty where they were drawn: then "
-                "only the distribution is the same."
+                "only the distribution is the same. In 16-bit numbers two scores may tie within "
+                "rounding, and the texts part there."
             )
         ),
     }
@@ -171,8 +175,15 @@ def _count(job: Job) -> Outcome | None:
         gamma=job.request.settings.gamma,
         ours=summarize(ours),
         plain=summarize(plain),
-        same_text=ours.token_ids == plain.token_ids if job.request.settings.greedy else None,
+        same_text=_same_text(job, ours, plain),
     )
+
+
+def _same_text(job: Job, ours: Trace, plain: Trace) -> bool | None:
+    """Of greedy texts, as far as both go: one may have been stopped before the other."""
+    if not job.request.settings.greedy:
+        return None
+    return all(one == other for one, other in zip(ours.token_ids, plain.token_ids, strict=False))
 
 
 def _name(job: Job) -> str:

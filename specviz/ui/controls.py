@@ -56,6 +56,10 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+_TYPED_ELSEWHERE = ("tune.prompts",)
+"""What somebody has written on another page, and would not want to write again."""
+
+
 def _key(name: str) -> str:
     return f"control.{name}"
 
@@ -64,6 +68,9 @@ def keep() -> None:
     """Hold on to every value: Streamlit forgets those of widgets that a page does not show."""
     for name, default in _DEFAULTS.items():
         st.session_state[_key(name)] = st.session_state.get(_key(name), default)
+    for key in _TYPED_ELSEWHERE:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
 
 
 def compared() -> list[JobRequest]:

@@ -18,16 +18,15 @@ def show_figure(figure: go.Figure, *, key: str) -> None:
     st.plotly_chart(figure, key=key, config={"displayModeBar": False})
 
 
-def show_machine(machine: Machine) -> None:
-    """On what the figures below were measured."""
-    st.caption(
-        _("{target} in {dtype} on {device}, {threads} threads").format(
-            target=machine.target,
-            dtype=machine.dtype,
-            device=machine.device_name,
-            threads=machine.threads,
-        )
+def show_machine(machine: Machine, *more: str) -> None:
+    """On what the figures below were measured, and what else there is to say of them."""
+    where = _("{target} in {dtype} on {device}, {threads} threads").format(
+        target=machine.target,
+        dtype=machine.dtype,
+        device=machine.device_name,
+        threads=machine.threads,
     )
+    st.caption(" · ".join([where, *more]))
 
 
 def save_as_csv(table: pd.DataFrame, file_name: str) -> None:

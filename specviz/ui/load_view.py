@@ -48,7 +48,7 @@ def measure(model: Any, chosen: str, report: Report[MeasuredLoad]) -> MeasuredLo
 
 def show(measured: MeasuredLoad) -> None:
     """What was measured, then what is simulated from it."""
-    show_machine(measured.machine)
+    show_machine(measured.machine, _("drafted by {drafter}").format(drafter=measured.drafter))
     loads, waits = _simulate(measured.costs.model_dump_json())
     left, right = st.columns(2, gap="large")
     with left:
@@ -124,8 +124,8 @@ def _passes(measured: MeasuredLoad) -> None:
 def _crossing(loads: Loads) -> None:
     """From how many users on each γ loses."""
     at_once, later = (
-        _("γ = {gamma} is slower than plain decoding at once."),
-        _("γ = {gamma} is slower than plain decoding from {users} users on."),
+        _("Simulated: γ = {gamma} is slower than plain decoding at once."),
+        _("Simulated: γ = {gamma} is slower than plain decoding from {users} users on."),
     )
     losing = {gamma: users for gamma in FIXED[1:] if (users := loads.loses_from(gamma))}
     st.caption(
@@ -133,7 +133,7 @@ def _crossing(loads: Loads) -> None:
             (at_once if users == 1 else later).format(gamma=gamma, users=users)
             for gamma, users in losing.items()
         )
-        or _("No γ is slower than plain decoding with the users that were measured.")
+        or _("No γ is slower than plain decoding with so many users.")
     )
 
 

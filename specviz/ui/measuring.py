@@ -40,6 +40,9 @@ def measured(
     choice = choose()
 
     def start() -> None:
+        running = _remembered(hub, name)
+        if running is not None and not running.finished:
+            return  # a second press of the same button comes too late
         try:
             begun = hub.measure(lambda model, report: work(model, choice, report))
         except UserError as error:
@@ -63,7 +66,7 @@ def measured(
         _progress(current)
     elif current.error:
         st.warning(current.error)
-    if current.result is not None:
+    if current.finished and current.result is not None:
         st.session_state[f"{name}.result"] = current.result
     result: Result | None = st.session_state.get(f"{name}.result")
     return result

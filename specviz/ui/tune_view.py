@@ -13,6 +13,7 @@ from specviz import charts
 from specviz.errors import UserError
 from specviz.export import ENGINES, export
 from specviz.server.imports import importing
+from specviz.server.limits import Limits
 from specviz.server.measurement import Report
 from specviz.settings import Settings
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
@@ -27,15 +28,19 @@ DRAFTERS = ("hybrid", "mtp", "lookup", "small-2", "small-4", "early-exit:4", "ea
 GAMMAS = (1, 2, 3, 4, 6, 8)
 MOST_PROMPTS = 30
 _PLAIN = "none"
+MOST_RUNS = 1000
 _MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+
+Prompts = tuple[tuple[str, str | None], ...]
+"""Each with its category."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """What is to be measured."""
 
-    prompts: tuple[tuple[str, str | None], ...]
-    """Each with its category."""
+    prompts: Prompts
     drafters: tuple[str, ...]
     gammas: tuple[int, ...]
     settings: Settings
@@ -46,11 +51,11 @@ class Workload:
         return (1 + len(self.drafters) * len(self.gammas)) * len(self.prompts) * self.repeats
 
 
-def workload() -> Workload:
-    """The controls of the page."""
+def workload(limits: Limits) -> Workload:
+    """The controls of the page, within what the host allows."""
     left, right = st.columns(2, gap="large")
     with left:
-        prompts = _prompts()
+        prompts = _within(limits, _prompts())
     with right:
         drafters = st.multiselect(
             _("Drafters"), DRAFTERS, default=("hybrid", "lookup"), key="tune.drafters"
@@ -60,7 +65,9 @@ def workload() -> Workload:
         )
         first, second, third = st.columns(3)
         temperature = first.number_input(_("Temperature"), 0.0, 2.0, 0.0, 0.1, key="tune.t")
-        tokens = second.number_input(_("Length, in tokens"), 8, 512, 48, 8, key="tune.tokens")
+        tokens = second.number_input(
+            _("Length, in tokens"), 8, min(512, limits.max_new_tokens), 48, 8, key="tune.tokens"
+        )
         repeats = third.number_input(
             _("Repeats"),
             1,
@@ -87,7 +94,19 @@ def workload() -> Workload:
     return chosen
 
 
-def _prompts() -> tuple[tuple[str, str | None], ...]:
+def _within(limits: Limits, prompts: Prompts) -> Prompts:
+    """The prompts that are short enough; of the others it is said that they are left out."""
+    short = tuple(one for one in prompts if len(one[0]) <= limits.max_prompt_chars)
+    if len(short) < len(prompts):
+        st.warning(
+            _("{count} prompts are longer than {most} characters and are left out.").format(
+                count=len(prompts) - len(short), most=f"{limits.max_prompt_chars:,}"
+            )
+        )
+    return short
+
+
+def _prompts() -> Prompts:
     own = st.segmented_control(
         _("Workload"),
         [False, True],
@@ -129,11 +148,11 @@ def _parted(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()][:MOST_PROMPTS]
 
 
-def _read(name: str, data: bytes) -> tuple[tuple[str, str | None], ...]:
+def _read(name: str, data: bytes) -> Prompts:
     with importing:
         from specviz.bench import parse_prompts
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
         if not name.endswith(".jsonl"):
             return tuple((prompt, None) for prompt in _parted(text))
         prompts = parse_prompts(text, name)
@@ -152,6 +171,11 @@ def measure(model: Any, chosen: Workload, report: Report[BenchResult]) -> BenchR
         from specviz.tuning import HOPELESS
     if not (chosen.prompts and chosen.drafters and chosen.gammas):
         raise UserError("There is nothing to measure: choose a prompt, a drafter and a γ.")
+    if chosen.runs > MOST_RUNS:
+        raise UserError(
+            f"{chosen.runs:,} runs are too many for one measurement: choose fewer prompts, "
+            f"drafters, γs or repeats, for at most {MOST_RUNS:,}."
+        )
     return bench(
         model,
         [Prompt(prompt=prompt, category=category) for prompt, category in chosen.prompts],
@@ -169,7 +193,12 @@ def show(result: BenchResult) -> None:
     """The recommendation, then the grid behind it."""
     with importing:
         from specviz.tuning import prediction_error, recommend
-    show_machine(result.environment)
+    show_machine(
+        result.environment,
+        _("{prompts} prompts").format(prompts=result.environment.prompts),
+        _("{repeats} repeats").format(repeats=result.environment.repeats),
+        _("temperature {value}").format(value=f"{result.rows[0].temperature:g}"),
+    )
     best = recommend(result)
     _recommendation(best)
     left, right = st.columns(2, gap="large")
@@ -255,7 +284,7 @@ def _take_it_along(result: BenchResult, best: Recommendation) -> None:
             i for i, r in enumerate(rows) if (r.drafter, r.gamma) == (best.drafter, best.gamma)
         ),
         format_func=lambda row: f"{row.drafter}, γ = {row.gamma}",
-        key="tune.row",
+        key=f"tune.row.{best.drafter}.{best.gamma}",
     )
     engine = right.selectbox(_("For"), ENGINES, key="tune.engine")
     try:
@@ -287,7 +316,7 @@ def table(result: BenchResult) -> pd.DataFrame:
                         "draft_cost",
                     }
                 ),
-                **row.by_category,
+                **{f"speedup: {name}": value for name, value in row.by_category.items()},
             }
             for row in result.rows
         ]

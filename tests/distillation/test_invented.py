@@ -65,7 +65,7 @@ def test_a_chat_has_its_form_and_no_token_behind_an_end(chatty: LanguageModel) -
         ids = text.tokens.tolist()
         assert ids[: len(before)] == before
         assert text.answer == len(before) - 1
-        found = chatty.tokenizer.decode(ids).find("|[a]")
+        found = str(chatty.tokenizer.decode(ids)).find("|[a]")
         whole += found > 0
         assert not set(ids) & set(ENDS), "an end is what the last label tells"
     assert whole > 4

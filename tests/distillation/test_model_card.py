@@ -24,7 +24,7 @@ def test_a_card_says_what_it_is_made_of_and_how_to_make_it_again(kind: str) -> N
             "held_out_agreement": [0.512, 0.4],
         },
     )
-    said = model_card(card, note="Said in passing.")
+    said = model_card(card, "Apache-2.0", note="Said in passing.")
     assert "Apache-2.0" in said
     assert "301,234 tokens" in said
     assert "kept 51.2 %, 40.0 %" in said

@@ -120,7 +120,10 @@ def test_what_goes_wrong_is_a_sentence_and_the_worker_goes_on(
     assert finished(hub.submit(request()))
 
 
-def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs) -> None:
+def test_one_that_nobody_waits_for_is_dropped(
+    hubs: Hubs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specviz.server.measurement._HIDDEN_TAB_GRACE", 0.3)
     hub = hubs(FakeEngine(), viewer_grace_seconds=0.3, connect_grace_seconds=0.3)
 
     def work(_model: object, report: Report[None]) -> None:
@@ -135,6 +138,18 @@ def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs) -> None:
     assert not measurement.finished
     until_finished(measurement)
     assert "cancelled" in str(measurement.error)
+
+
+def test_a_tab_that_nobody_sees_looks_once_a_minute() -> None:
+    """Browsers let it: that is often enough, whatever the graces for viewers are."""
+    now = 0.0
+    measurement = Measurement("id", lambda _report: None, clock=lambda: now)
+    measurement.look()
+    now = 65.0
+    assert not measurement.abandoned(5.0, 30.0)
+    now = 95.0
+    assert measurement.abandoned(5.0, 30.0)
+    assert not measurement.abandoned(5.0, 300.0)
 
 
 def test_what_was_measured_before_a_cancel_is_kept(hubs: Hubs) -> None:

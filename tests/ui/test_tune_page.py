@@ -101,7 +101,7 @@ def test_it_is_taken_along(open_app: Open, hub: Hub, asked: list[Workload]) -> N
     assert "prompt_lookup_num_tokens=2" in app.code[0].value
     app.selectbox(key="tune.engine").set_value("vllm").run()
     assert '"num_speculative_tokens": 2' in app.code[0].value
-    app.selectbox(key="tune.row").set_value(GRID.rows[3]).run()
+    app.selectbox(key="tune.row.lookup.2").set_value(GRID.rows[3]).run()
     assert not app.code
     assert "cannot load mtp" in app.info[0].value
 
@@ -117,6 +117,40 @@ class TestNothingPays:
         app = measured(page(open_app()), hub)
         assert "Take plain decoding" in app.info[0].value
         assert not app.code
+
+
+def test_what_was_typed_is_there_again_after_a_visit_elsewhere(
+    open_app: Open, asked: list[Workload]
+) -> None:
+    app = page(open_app())
+    app.button_group(key="tune.own").set_value([True]).run()
+    app.text_area(key="tune.prompts").set_value("Mine.").run()
+    app.switch_page("../../pages/cost.py").run()
+    app = page(app)
+    app.button_group(key="tune.own").set_value([True]).run()
+    assert app.text_area(key="tune.prompts").value == "Mine."
+
+
+class TestLimits:
+    @pytest.fixture
+    def limits(self) -> dict[str, object]:
+        return {"max_prompt_chars": 200, "max_new_tokens": 64}
+
+    def test_the_host_s_limits_hold_here_too(
+        self, open_app: Open, hub: Hub, asked: list[Workload]
+    ) -> None:
+        """The prompt of “Rewrite a text” is longer than 200 characters."""
+        app = page(open_app())
+        assert "1 prompts are longer than 200 characters" in app.warning[0].value
+        assert app.number_input(key="tune.tokens").max == 64
+        measured(app, hub)
+        assert len(asked[0].prompts) == 2
+
+
+def test_too_many_runs_are_refused() -> None:
+    chosen = Workload((("a", None),) * 30, ("lookup", "mtp"), (1, 2, 3, 4, 6, 8), Settings(), 9)
+    with pytest.raises(UserError, match="3,510 runs are too many"):
+        tune_view.measure(None, chosen, lambda *_: None)  # type: ignore[arg-type]
 
 
 def test_nothing_chosen_is_said_before_anything_runs() -> None:
