@@ -24,9 +24,9 @@ RUNS = 500
 PROMPT = "abcab"
 
 
-def prove(runs: int = RUNS, prompt: str = PROMPT, **settings: Any) -> real_proof.RealProof:
+def prove(runs: int = RUNS, **settings: Any) -> real_proof.RealProof:
     return prove_real(
-        without_end(target()), Settings(**settings), runs=runs, prompt=prompt, allowed=ALLOWED
+        without_end(target()), Settings(**settings), runs=runs, prompt=PROMPT, allowed=ALLOWED
     )
 
 
@@ -111,9 +111,14 @@ def test_the_likeliest_tokens_are_the_model_s_own_and_end_nothing() -> None:
 
 
 def test_copied_guesses_may_be_none_of_the_allowed_tokens() -> None:
-    letters = [str(target().tokenizer.decode([token])) for token in ALLOWED]
-    prompt = "".join(f"{letter} " for letter in letters)  # behind each there is a space
-    proof = prove(100, prompt, drafter="lookup", temperature=4.0)
+    letters = tuple(target().encode("abcde", raw=True))
+    proof = prove_real(  # behind each letter comes an x
+        without_end(target()),
+        Settings(drafter="lookup", temperature=4.0),
+        runs=100,
+        prompt="exdxcxbxax",
+        allowed=letters,
+    )
     assert proof.exercised.rejected > 0
     assert proof.control_statistic == float("inf")
 
