@@ -124,17 +124,16 @@ def _passes(measured: MeasuredLoad) -> None:
 def _crossing(loads: Loads) -> None:
     """From how many users on each γ loses."""
     at_once, later = (
-        _("Simulated: γ = {gamma} is slower than plain decoding at once."),
-        _("Simulated: γ = {gamma} is slower than plain decoding from {users} users on."),
+        _("γ = {gamma} is slower than plain decoding at once."),
+        _("γ = {gamma} is slower than plain decoding from {users} users on."),
     )
     losing = {gamma: users for gamma in FIXED[1:] if (users := loads.loses_from(gamma))}
-    st.caption(
-        " ".join(
-            (at_once if users == 1 else later).format(gamma=gamma, users=users)
-            for gamma, users in losing.items()
-        )
-        or _("No γ is slower than plain decoding with so many users.")
-    )
+    said = [
+        (at_once if users == 1 else later).format(gamma=gamma, users=users)
+        for gamma, users in losing.items()
+    ]
+    nothing = _("No γ is slower than plain decoding with so many users.")
+    st.caption(" ".join([_("As simulated:"), *(said or [nothing])]))
 
 
 def _series(loads: Loads, what: str) -> dict[str, list[tuple[float, float]]]:

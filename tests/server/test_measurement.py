@@ -120,9 +120,7 @@ def test_what_goes_wrong_is_a_sentence_and_the_worker_goes_on(
     assert finished(hub.submit(request()))
 
 
-def test_one_that_nobody_waits_for_is_dropped(
-    hubs: Hubs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specviz.server.measurement._HIDDEN_TAB_GRACE", 0.3)
     hub = hubs(FakeEngine(), viewer_grace_seconds=0.3, connect_grace_seconds=0.3)
 
