@@ -66,14 +66,21 @@ def test_hybrid_is_taken_where_none_is_named(model: LanguageModel) -> None:
 
 
 def test_what_ships_has_learned_to_guess(model: LanguageModel) -> None:
-    """A block of random weights would be right once in thousands of times."""
-    kept = {
+    """Σ min(p, q): random weights have next to nothing of it over 8,192 tokens."""
+    overlap = {
         drafter: summarize(
-            answer(model, "Write a news article about museums.", drafter=drafter, gamma=1)
-        ).acceptance
+            answer(
+                model,
+                "Write a news article about museums.",
+                drafter=drafter,
+                gamma=1,
+                temperature=1.0,
+            )
+        ).alpha
         for drafter in ("mtp", "small-2", "small-4")
     }
-    assert min(share or 0.0 for share in kept.values()) > 0.15, kept
+    assert (overlap["mtp"] or 0) > 0.2, overlap
+    assert min(share or 0.0 for share in overlap.values()) > 0.05, overlap
 
 
 def test_the_chat_template_is_that_of_the_model(model: LanguageModel) -> None:

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from specviz import engine
+from specviz.draft_length import Fixed
 from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.events import Cycle, RunFinished
@@ -167,7 +168,7 @@ class TestSelfDrafting:
 
         class Varying(engine._Run):
             def cycle(self) -> Cycle:
-                self.settings = self.settings.model_copy(update={"gamma": next(gammas, 2)})
+                self.draft_length = Fixed(next(gammas, 2))
                 return super().cycle()
 
         monkeypatch.setattr(engine, "_Run", Varying)

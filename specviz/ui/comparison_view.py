@@ -43,7 +43,7 @@ def streams(jobs: Sequence[Job]) -> None:
         columns = st.columns(_IN_A_ROW)
         for column, job in zip(columns, jobs[start : start + _IN_A_ROW], strict=False):
             with column, st.container(border=True):
-                st.markdown(f"`{_name(job)}`")
+                st.text(job.request.settings.drafter)
                 token_stream(job.id, texts=texts, view="lane", key=f"comparison.{job.id}")
 
 
@@ -171,7 +171,7 @@ def _count(job: Job) -> Outcome | None:
     if not all(isinstance(lane.ended, RunFinished) and lane.cycles for lane in (ours, plain)):
         return None
     return Outcome(
-        drafter=_name(job),
+        drafter=job.request.settings.drafter,
         gamma=job.request.settings.gamma,
         ours=summarize(ours),
         plain=summarize(plain),
@@ -184,7 +184,3 @@ def _same_text(job: Job, ours: Trace, plain: Trace) -> bool | None:
     if not job.request.settings.greedy:
         return None
     return all(one == other for one, other in zip(ours.token_ids, plain.token_ids, strict=False))
-
-
-def _name(job: Job) -> str:
-    return job.request.settings.drafter.replace("`", "")
