@@ -24,7 +24,7 @@ PROMPTS = [
     "Repeat after me: one two three four five, one two three four five.",
     "Écris le mot “forêt” 🌲 deux fois.",
 ]
-TOKENS = 20
+TOKENS = 14
 
 
 @pytest.fixture(scope="module")
