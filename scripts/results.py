@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from specviz.bench import PLAIN, BenchResult, Prompt, Row, bench, read_prompts
+from specviz.bench import BenchResult, Prompt, Row, bench, read_prompts
 from specviz.progress import fetch, steps
 from specviz.runtime.loading import load
 from specviz.runtime.registry import DEFAULT_TARGET
-from specviz.settings import Settings
+from specviz.settings import PLAIN, Settings
 from specviz.terminal import percent
 from specviz.tuning import prediction_error
 

@@ -18,11 +18,10 @@ from specviz.machine import Machine, this_machine
 from specviz.metrics import draft_cost, summarize
 from specviz.parity import Parting, find_parting
 from specviz.runtime.language_model import LanguageModel
-from specviz.settings import GREEDY_TEMPERATURE, MAX_GAMMA, Settings
+from specviz.settings import GREEDY_TEMPERATURE, MAX_GAMMA, PLAIN, Settings
 from specviz.theory import predicted_speedup
 from specviz.trace import Trace, collect
 
-PLAIN = "none"
 _WARM_UP_TOKENS = 8
 _DRAWS = 1000
 
@@ -148,7 +147,7 @@ def bench(
     repeats: int,
     hopeless: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    keep: Callable[[BenchResult], None] = lambda result: None,
+    keep: Callable[[BenchResult], None] | None = None,
 ) -> BenchResult:
     """Measure every drafter at every γ against plain decoding.
 
@@ -184,11 +183,15 @@ def bench(
                 runs.traces[cell][repeat].append(trace)
                 done += 1
                 progress(done, total)
-            if repeat == 0 and runs.timed:
+            if keep and repeat == 0 and runs.timed:
                 keep(runs.result(measured))
         hopeful = runs.hopeful(hopeful, hopeless)
-        keep(runs.result(measured))
-    return runs.result(measured)
+        if keep and repeat < repeats - 1:
+            keep(runs.result(measured))
+    result = runs.result(measured)
+    if keep:
+        keep(result)
+    return result
 
 
 class _Runs:

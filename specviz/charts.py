@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from specviz.theory import best_gamma, textbook_tokens
+from specviz.settings import PLAIN
+from specviz.theory import best_gamma, textbook_speedup
 
 if TYPE_CHECKING:
     from specviz.bench import BenchResult, Row
@@ -24,7 +25,6 @@ HEIGHT = 300
 _MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 _QUIET = "#8087a0"
 """For what stands behind the numbers: readable on light and on dark."""
-PLAIN = "none"
 _FAR = 10
 """A statistic so many times its critical value is drawn on a logarithmic axis."""
 
@@ -198,7 +198,7 @@ def predicted(
     acceptance = [step / 50 for step in range(50)]
     c = drafter.c.median
     speedups = [
-        [textbook_tokens(alpha, gamma) / (gamma * c + v[gamma + 1]) for alpha in acceptance]
+        [textbook_speedup(alpha, gamma, c, v[gamma + 1]) for alpha in acceptance]
         for gamma in gammas
     ]
     figure = go.Figure(
@@ -391,8 +391,7 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
     costs = [widest * step / 40 for step in range(41)]
     acceptance = [step / 40 for step in range(41)]
     speedups = [
-        [textbook_tokens(alpha, gamma) / (gamma * cost + pass_cost) for cost in costs]
-        for alpha in acceptance
+        [textbook_speedup(alpha, gamma, cost, pass_cost) for cost in costs] for alpha in acceptance
     ]
     figure = go.Figure(
         [

@@ -24,6 +24,7 @@ import specviz
 from specviz import progress
 from specviz.distillation.recipe import Recipe
 from specviz.errors import UserError
+from specviz.export import DEFAULT_MODEL
 from specviz.runtime import registry
 from specviz.settings import Settings
 
@@ -285,7 +286,7 @@ def export(
     gamma: Annotated[int, typer.Option(help="γ: tokens proposed in a cycle.")] = _DEFAULTS.gamma,
     target: Annotated[
         str, typer.Option(help="The model, by the name that the engine knows it by.")
-    ] = "HuggingFaceTB/SmolLM2-135M-Instruct",
+    ] = DEFAULT_MODEL,
     json_file: JsonFile = None,
 ) -> None:
     """Print a setting as another engine wants it."""

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from specviz.errors import UserError
 from specviz.settings import TRAINED_DRAFTERS
 
+DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+"""The default target, by its name at the engines."""
+
 LONGEST_MATCH = 3
 """Tokens that lookup looks for at most: as `specviz.drafters.lookup`."""
 

@@ -9,6 +9,9 @@ GREEDY_TEMPERATURE = 1e-5
 
 MAX_GAMMA = 64
 
+PLAIN = "none"
+"""The drafter that proposes nothing: plain decoding."""
+
 TRAINED_DRAFTERS = ("hybrid", "mtp", "small-2", "small-4")
 """Drafters that are trained for one target, and draft for no other."""
 

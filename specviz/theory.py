@@ -31,6 +31,14 @@ def textbook_tokens(alpha: float, gamma: int) -> float:
     return expected_tokens([alpha] * gamma)
 
 
+def textbook_speedup(alpha: float, gamma: int, draft_cost: float, pass_cost: float) -> float:
+    """`textbook_tokens` ÷ (γ·c + the cost of a pass over γ + 1 tokens).
+
+    With a pass that costs 1 it is theorem 3.8 of Leviathan et al.
+    """
+    return textbook_tokens(alpha, gamma) / (gamma * draft_cost + pass_cost)
+
+
 def alpha_of(tokens: float, gamma: int) -> float:
     """The α for which `textbook_tokens` gives so many tokens a cycle: 1 gives 0, γ + 1 gives 1."""
     within = min(max(tokens, 1.0), gamma + 1.0)
@@ -46,9 +54,7 @@ def best_gamma(
     """
     return max(
         gammas,
-        key=lambda gamma: (
-            textbook_tokens(alpha, gamma) / (gamma * draft_cost + pass_cost[gamma + 1])
-        ),
+        key=lambda gamma: textbook_speedup(alpha, gamma, draft_cost, pass_cost[gamma + 1]),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from specviz.bench import PLAIN, BenchResult, Row
+from specviz.bench import BenchResult, Row
+from specviz.settings import PLAIN
 
 HOPELESS = 0.75
 """A cell that is slower than this part of the best one is not worth a second look."""

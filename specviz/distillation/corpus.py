@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from specviz.distillation.invented import can_invent, invented_chats
 from specviz.distillation.prompts import first_prompts, second_prompts
-from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, look, state_layers
+from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, joined, look, state_layers
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
 
@@ -138,18 +138,16 @@ def _write(
         tokens = torch.cat([tokens, new], 1)
         mask = torch.cat([mask, mask.new_ones(len(mask), 1)], 1)
 
-    all_states = torch.cat([glimpse.states for glimpse in glimpses], 1)
-    all_ids = torch.stack([glimpse.label_ids for glimpse in glimpses], 1)
-    all_probabilities = torch.stack([glimpse.label_probabilities for glimpse in glimpses], 1)
+    whole = joined(glimpses)
     sequences = []
     for row, (known, answered) in enumerate(zip(encoded, lengths.tolist(), strict=True)):
         seen = slice(width - len(known), width + answered - 1)
         sequences.append(
             Text(
                 tokens[row, seen].int().cpu(),
-                all_states[row, seen],
-                all_ids[row, :answered],
-                all_probabilities[row, :answered],
+                whole.states[row, seen],
+                whole.label_ids[row, :answered],
+                whole.label_probabilities[row, :answered],
             )
         )
     return sequences

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, look, state_layers
+from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, joined, look, state_layers
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
 
@@ -99,16 +99,14 @@ def invented_chats(
     texts += [(row, place.start, steps) for row, place in enumerate(places)]
 
     tokens = torch.stack(fed, 1)
-    states = torch.cat([glimpse.states for glimpse in glimpses], 1)
-    ids = torch.stack([glimpse.label_ids for glimpse in glimpses], 1)
-    probabilities = torch.stack([glimpse.label_probabilities for glimpse in glimpses], 1)
+    whole = joined(glimpses)
     first = len(before) - 1
     return [
         Text(
             tokens[row, start:end],
-            states[row, start:end],
-            ids[row, start + first : end],
-            probabilities[row, start + first : end],
+            whole.states[row, start:end],
+            whole.label_ids[row, start + first : end],
+            whole.label_probabilities[row, start + first : end],
         )
         for row, start, end in texts
         if end - start > first

@@ -69,6 +69,15 @@ def look(output: Any, logits: Tensor, layers: Sequence[int]) -> Glimpse:
     )
 
 
+def joined(glimpses: Sequence[Glimpse]) -> Glimpse:
+    """The passes behind each other: states [B, S, depths · width], labels [B, passes, LABELS]."""
+    return Glimpse(
+        torch.cat([glimpse.states for glimpse in glimpses], 1),
+        torch.stack([glimpse.label_ids for glimpse in glimpses], 1),
+        torch.stack([glimpse.label_probabilities for glimpse in glimpses], 1),
+    )
+
+
 class TokenDice:
     """The next token of every row: the likeliest where the row's temperature is 0, else a draw."""
 

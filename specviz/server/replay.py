@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from specviz import trace
-from specviz.events import RunFailed
+from specviz.events import EVENT, RunFailed
 from specviz.server.job import Job, JobRequest, Lane, Message
 
 CUT_OFF = "This recording was cut off here: what came before is complete."
+
+
+def lane_trace(job: Job, lane: Lane) -> trace.Trace:
+    """What has happened in a lane so far.
+
+    Raises:
+        UserError: if the lane has not begun.
+    """
+    return trace.collect(map(EVENT.validate_json, job.lane_events(lane)))
 
 
 def finished_job(job_id: str, data: bytes) -> Job:

@@ -11,10 +11,11 @@ import streamlit as st
 
 from specviz import charts
 from specviz.errors import UserError
-from specviz.events import EVENT, RunFinished
+from specviz.events import RunFinished
 from specviz.metrics import Summary, draft_cost, speedup, summarize
 from specviz.server.job import LANES, Job
-from specviz.trace import Trace, collect
+from specviz.server.replay import lane_trace
+from specviz.trace import Trace
 from specviz.ui.figures import save_as_csv, show_figure
 from specviz.ui.stream_texts import stream_texts
 from specviz.ui.texts import _
@@ -165,7 +166,7 @@ def _outcome(job: Job) -> Outcome | None:
 
 def _count(job: Job) -> Outcome | None:
     try:
-        ours, plain = (collect(map(EVENT.validate_json, job.lane_events(lane))) for lane in LANES)
+        ours, plain = (lane_trace(job, lane) for lane in LANES)
     except UserError:  # stopped before both had begun
         return None
     if not all(isinstance(lane.ended, RunFinished) and lane.cycles for lane in (ours, plain)):

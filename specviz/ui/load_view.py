@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from specviz import charts
-from specviz.load import FIXED, Loads, Policy, Server, Speed, under_load, waiting
+from specviz.load import FIXED, LoadCosts, Loads, Policy, Server, Speed, under_load, waiting
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
@@ -86,8 +86,6 @@ def show(measured: MeasuredLoad) -> None:
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def _simulate(costs: str) -> tuple[Loads, dict[str, list[tuple[float, float]]]]:
-    from specviz.load import LoadCosts
-
     server = Server(LoadCosts.model_validate_json(costs))
     waits = {
         name: waiting(server, choose, _PARTS)

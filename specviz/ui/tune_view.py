@@ -11,11 +11,11 @@ import streamlit as st
 
 from specviz import charts
 from specviz.errors import UserError
-from specviz.export import ENGINES, export
+from specviz.export import DEFAULT_MODEL, ENGINES, export
 from specviz.server.imports import importing
 from specviz.server.limits import Limits
 from specviz.server.measurement import Report
-from specviz.settings import Settings
+from specviz.settings import PLAIN, Settings
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.presets import PRESETS, preset_name
 from specviz.ui.texts import _
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 DRAFTERS = ("hybrid", "mtp", "lookup", "small-2", "small-4", "early-exit:4", "early-exit:8")
 GAMMAS = (1, 2, 3, 4, 6, 8)
 MOST_PROMPTS = 30
-_PLAIN = "none"
 MOST_RUNS = 1000
-_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 
 Prompts = tuple[tuple[str, str | None], ...]
@@ -179,7 +177,7 @@ def measure(model: Any, chosen: Workload, report: Report[BenchResult]) -> BenchR
     return bench(
         model,
         [Prompt(prompt=prompt, category=category) for prompt, category in chosen.prompts],
-        drafters=[_PLAIN, *chosen.drafters],
+        drafters=[PLAIN, *chosen.drafters],
         gammas=chosen.gammas,
         settings=chosen.settings,
         repeats=chosen.repeats,
@@ -240,12 +238,12 @@ def show(result: BenchResult) -> None:
                 )
             )
     save_as_csv(table(result), "specviz-tuning.csv")
-    if best.drafter != _PLAIN:
+    if best.drafter != PLAIN:
         _take_it_along(result, best)
 
 
 def _recommendation(best: Recommendation) -> None:
-    if best.drafter == _PLAIN:
+    if best.drafter == PLAIN:
         st.info(
             _("**Take plain decoding.** Nothing that was measured here is faster."),
             icon=":material/recommend:",
@@ -275,7 +273,7 @@ def _take_it_along(result: BenchResult, best: Recommendation) -> None:
         _("Take it with you"),
         help=_("The setting in the words of other engines. Names are those of November 2026."),
     )
-    rows = [row for row in result.rows if row.drafter != _PLAIN]
+    rows = [row for row in result.rows if row.drafter != PLAIN]
     left, right = st.columns(2)
     row: Row = left.selectbox(
         _("Setting"),
@@ -288,7 +286,7 @@ def _take_it_along(result: BenchResult, best: Recommendation) -> None:
     )
     engine = right.selectbox(_("For"), ENGINES, key="tune.engine")
     try:
-        written = export(engine, target=_MODEL, drafter=row.drafter, gamma=row.gamma)
+        written = export(engine, target=DEFAULT_MODEL, drafter=row.drafter, gamma=row.gamma)
     except UserError as error:
         st.info(str(error))
         return

@@ -6,9 +6,8 @@ import streamlit as st
 
 from specviz import charts
 from specviz.errors import UserError
-from specviz.events import EVENT
 from specviz.server.job import Job
-from specviz.trace import collect
+from specviz.server.replay import lane_trace
 from specviz.ui.figures import show_figure
 from specviz.ui.texts import _
 from specviz.whatif import rejudge
@@ -17,7 +16,7 @@ from specviz.whatif import rejudge
 def what_if(job: Job) -> None:
     """A folded section with the controls and what comes of them; nothing for a plain run."""
     try:
-        cycles = collect(map(EVENT.validate_json, job.lane_events("speculative"))).cycles
+        cycles = lane_trace(job, "speculative").cycles
     except UserError:
         return
     longest = max((len(cycle.proposals) for cycle in cycles), default=0)
