@@ -33,7 +33,7 @@ def save_as_csv(table: pd.DataFrame, file_name: str) -> None:
     """A button that saves a table."""
     st.download_button(
         _("Save as CSV"),
-        table.to_csv(index=False),
+        lambda: str(table.to_csv(index=False)),
         file_name=file_name,
         mime="text/csv",
         icon=":material/download:",

@@ -23,7 +23,7 @@ from specviz.ui import cost_view, load_view, tune_view
 from tests.browser.synthetic import SyntheticRun
 
 SECONDS_A_CYCLE = 0.02
-SECONDS_A_STEP, STEPS_OF_A_MEASUREMENT = 0.15, 14
+SECONDS_A_STEP = 0.15
 
 
 def decode(
@@ -53,14 +53,14 @@ def decode(
         yield event
 
 
-def made_up(result: Callable[[], Any]) -> Callable[[Any, Any, Report[Any]], Any]:
-    """A measurement whose result is there after as many steps as a real one takes."""
+def made_up(result: Callable[[], Any], steps: int = 14) -> Callable[[Any, Any, Report[Any]], Any]:
+    """A measurement in so many steps, whose result is there after a quarter of them."""
 
     def measure(_model: Any, _chosen: Any, report: Report[Any]) -> Any:
-        for step in range(STEPS_OF_A_MEASUREMENT):
+        for step in range(steps):
             time.sleep(SECONDS_A_STEP)
-            report(step + 1, STEPS_OF_A_MEASUREMENT)
-            if step == STEPS_OF_A_MEASUREMENT // 2:
+            report(step + 1, steps)
+            if step == steps // 4:
                 report.keep(result())
         return result()
 
@@ -87,7 +87,7 @@ def load() -> Any:
 
 if __name__ == "__main__":
     cost_view.measure = made_up(costs)  # type: ignore[assignment]
-    tune_view.measure = made_up(grid)  # type: ignore[assignment]
+    tune_view.measure = made_up(grid, steps=40)  # type: ignore[assignment]
     load_view.measure = made_up(load)  # type: ignore[assignment]
     shared.use(
         Hub(decode=decode, load=lambda **_: None),
