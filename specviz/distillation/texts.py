@@ -11,6 +11,7 @@ from torch import Tensor
 
 from specviz.recording import largest
 from specviz.runtime.language_model import LanguageModel
+from specviz.sampling import draw
 
 LABELS = 64
 """Tokens whose probability is kept at every position."""
@@ -85,9 +86,10 @@ class TokenDice:
         self._generator = torch.Generator(target.device).manual_seed(seed)
 
     def throw(self, logits: Tensor, temperature: Tensor) -> Tensor:
-        """[B, V] and [B] → [B]. The largest of logits with Gumbel noise is a draw."""
+        """[B, V] and [B] → [B]."""
+        chosen = logits.argmax(-1)
         drawn = temperature > 0
-        noise = torch.empty_like(logits[drawn]).exponential_(generator=self._generator).log_()
-        noisy = logits.clone()
-        noisy[drawn] -= temperature[drawn, None] * noise
-        return noisy.argmax(-1)
+        if drawn.any():
+            distribution = (logits[drawn] / temperature[drawn, None]).softmax(-1)
+            chosen[drawn] = draw(distribution, self._generator)
+        return chosen
