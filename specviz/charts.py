@@ -202,14 +202,7 @@ def predicted(
         for gamma in gammas
     ]
     figure = go.Figure(
-        go.Contour(
-            x=acceptance,
-            y=gammas,
-            z=speedups,
-            contours={"start": 0.25, "end": 8, "size": 0.25, "showlabels": True},
-            colorbar={"title": "×", "thickness": 12},
-            hovertemplate=words["hover"] + "<extra></extra>",
-        )
+        _equal_speedups(acceptance, gammas, speedups, words["hover"] + "<extra></extra>")
     )
     free = dict.fromkeys(v, 1.0)
     for name, dash, pass_cost in (("textbook", "dot", free), ("here", "solid", v)):
@@ -218,7 +211,7 @@ def predicted(
                 x=acceptance,
                 y=[best_gamma(alpha, gammas, c, pass_cost) for alpha in acceptance],
                 mode="lines",
-                line={"color": "#ffffff", "width": 2, "dash": dash, "shape": "hv"},
+                line={"dash": dash, "shape": "hv"},
                 name=words[name],
                 hoverinfo="skip",
             )
@@ -231,12 +224,7 @@ def predicted(
                 text=[f"{point.speedup:.2f}×" for point in measured],
                 mode="markers+text",
                 textposition="top center",
-                textfont={"color": "#ffffff"},
-                marker={
-                    "symbol": "diamond",
-                    "size": 11,
-                    "line": {"color": "#ffffff", "width": 1},
-                },
+                marker={"symbol": "diamond", "size": 11},
                 name=words["measured"],
                 hovertemplate=words["measured_hover"] + "<extra></extra>",
             )
@@ -395,23 +383,7 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
     ]
     figure = go.Figure(
         [
-            go.Contour(
-                x=costs,
-                y=acceptance,
-                z=speedups,
-                contours={
-                    "coloring": "none",
-                    "start": 0.5,
-                    "end": 8,
-                    "size": 0.5,
-                    "showlabels": True,
-                    "labelfont": {"color": _QUIET},
-                },
-                line={"color": _QUIET, "width": 1},
-                showscale=False,
-                showlegend=False,
-                hoverinfo="skip",
-            ),
+            _equal_speedups(costs, acceptance, speedups),
             go.Scatter(
                 x=[point.draft_cost for point in drafters],
                 y=[point.acceptance for point in drafters],
@@ -428,6 +400,33 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
     figure.update_xaxes(title=words["cost"], range=[-widest / 40, widest])
     figure.update_yaxes(title=words["acceptance"], tickformat=".0%", range=[0, 1])
     return _finished(figure, hovermode="closest")
+
+
+def _equal_speedups(
+    x: Sequence[float],
+    y: Sequence[float],
+    speedups: Sequence[Sequence[float]],
+    hover: str | None = None,
+) -> go.Contour:
+    """Lines along which the speedup, a row for each y, is the same: one for each half."""
+    return go.Contour(
+        x=x,
+        y=y,
+        z=speedups,
+        contours={
+            "coloring": "none",
+            "start": 0.5,
+            "end": 8,
+            "size": 0.5,
+            "showlabels": True,
+            "labelfont": {"color": _QUIET},
+        },
+        line={"color": _QUIET, "width": 1},
+        showscale=False,
+        showlegend=False,
+        hovertemplate=hover,
+        hoverinfo="skip" if hover is None else None,
+    )
 
 
 def _quartiles(spreads: Sequence[Spread]) -> dict[str, object]:

@@ -18,7 +18,7 @@ MOST_GAMMA = 32
 """The slider's end; a link may carry more."""
 
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
-_COMPARABLE = (
+MEASURABLE_DRAFTERS = (
     "hybrid",
     "mtp",
     "small-2",
@@ -28,6 +28,8 @@ _COMPARABLE = (
     "early-exit:8",
     "early-exit:15",
 )
+"""That the measuring pages offer, spelled as on the command line."""
+
 _MOST_COMPARED = 6
 _RACES: tuple[Race, ...] = ("alternating", "before", "after", "off")
 
@@ -251,7 +253,7 @@ def comparison_controls(limits: Limits) -> None:
     st.subheader(_("Drafters"))
     st.multiselect(
         _("Who guesses"),
-        _COMPARABLE,
+        MEASURABLE_DRAFTERS,
         key=_key("compared"),
         max_selections=_MOST_COMPARED,
         help=_drafters_help(),

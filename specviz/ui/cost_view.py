@@ -11,6 +11,7 @@ from specviz import charts
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.theory import alpha_of
+from specviz.ui import controls
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.texts import _
 
@@ -18,19 +19,17 @@ if TYPE_CHECKING:
     from specviz.bench import BenchResult
     from specviz.costs import Costs
 
-_DRAFTERS = ("lookup", "early-exit:4", "early-exit:8", "early-exit:15")
-
 
 def drafters() -> list[str]:
     """Which drafters are to be measured."""
     chosen: list[str] = st.multiselect(
         _("Drafters"),
-        _DRAFTERS,
-        default=("lookup", "early-exit:8"),
+        controls.MEASURABLE_DRAFTERS,
+        default=("mtp", "lookup", "early-exit:8"),
         key="cost.drafters",
         help=_(
-            "Whose guesses are timed. *lookup* copies from the text; *early-exit:8* is the model "
-            "itself, stopped after its first eight layers."
+            "Whose guesses are timed. *mtp* is one trained block; *lookup* copies from the text; "
+            "*early-exit:8* is the model itself, stopped after its first eight layers."
         ),
     )
     return chosen

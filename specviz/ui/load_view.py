@@ -11,6 +11,7 @@ from specviz import charts
 from specviz.load import FIXED, LoadCosts, Loads, Policy, Server, Speed, under_load, waiting
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
+from specviz.ui import controls
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.presets import PRESETS
 from specviz.ui.texts import _
@@ -18,7 +19,6 @@ from specviz.ui.texts import _
 if TYPE_CHECKING:
     from specviz.load_costs import MeasuredLoad
 
-DRAFTERS = ("mtp", "hybrid", "lookup", "small-2", "small-4", "early-exit:4", "early-exit:8")
 _PROMPTS = ("correct", "explain", "story")
 _PARTS = (0.3, 0.5, 0.7, 0.85, 1.0)
 _SHOWN_GAMMA = 4
@@ -29,7 +29,7 @@ def drafter() -> str:
     return str(
         st.selectbox(
             _("Drafter"),
-            DRAFTERS,
+            controls.MEASURABLE_DRAFTERS,
             key="load.drafter",
             width=320,
             help=_("Its guesses are recorded on three of the examples, eight at a time."),

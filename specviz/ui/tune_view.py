@@ -16,6 +16,7 @@ from specviz.server.imports import importing
 from specviz.server.limits import Limits
 from specviz.server.measurement import Report
 from specviz.settings import PLAIN, Settings
+from specviz.ui import controls
 from specviz.ui.figures import save_as_csv, show_figure, show_machine
 from specviz.ui.presets import PRESETS, preset_name
 from specviz.ui.texts import _
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from specviz.bench import BenchResult, Row
     from specviz.tuning import Recommendation
 
-DRAFTERS = ("hybrid", "mtp", "lookup", "small-2", "small-4", "early-exit:4", "early-exit:8")
 GAMMAS = (1, 2, 3, 4, 6, 8)
 MOST_PROMPTS = 30
 MOST_RUNS = 1000
@@ -56,7 +56,10 @@ def workload(limits: Limits) -> Workload:
         prompts = _within(limits, _prompts())
     with right:
         drafters = st.multiselect(
-            _("Drafters"), DRAFTERS, default=("hybrid", "lookup"), key="tune.drafters"
+            _("Drafters"),
+            controls.MEASURABLE_DRAFTERS,
+            default=("hybrid", "lookup"),
+            key="tune.drafters",
         )
         gammas = st.multiselect(
             _("γ, guesses at a time"), GAMMAS, default=(2, 4, 6), key="tune.gammas"

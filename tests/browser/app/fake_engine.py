@@ -17,6 +17,7 @@ from specviz.events import Cycle, Event, RunFinished, RunStarted
 from specviz.server import shared
 from specviz.server.default_model import DefaultModel
 from specviz.server.hub import Hub
+from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.settings import Settings
 from specviz.ui import cost_view, load_view, tune_view
@@ -68,19 +69,22 @@ def made_up(result: Callable[[], Any], steps: int = 14) -> Callable[[Any, Any, R
 
 
 def costs() -> Any:
-    from tests.costs_by_hand import costs
+    with importing:
+        from tests.costs_by_hand import costs
 
     return costs(1.0, 1.2, 1.4, 1.2, 1.5, 1.6, 1.8, 1.9, 1.9)
 
 
 def grid() -> Any:
-    from tests.grid_by_hand import GRID
+    with importing:
+        from tests.grid_by_hand import GRID
 
     return GRID
 
 
 def load() -> Any:
-    from tests.load_by_hand import MEASURED
+    with importing:
+        from tests.load_by_hand import MEASURED
 
     return MEASURED
 
