@@ -81,7 +81,13 @@ def distill(
     module = trained.new_module(kind, target.model, head, len(layers))
     student = _student(kind, module, target)
     batches, checks = (
-        Batches(chosen, vocabulary, target.vocabulary_size, recipe.batch_tokens)
+        Batches(
+            chosen,
+            vocabulary,
+            target.vocabulary_size,
+            recipe.batch_tokens,
+            with_context=kind == "mtp",
+        )
         for chosen in (seen, held_out)
     )
     training_run = _Training(student, target, recipe, folder / f"{kind}.checkpoint")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specviz.distillation.recipe import Recipe
+from specviz.drafters.mtp import ECHO_MATCH
 from specviz.drafters.trained import Card
 
 _WHAT = {
     "mtp": (
-        "One Llama layer between two projections. At each position it reads hidden states of the "
-        "target from three depths and the embedding of the next token, and guesses the one after; "
-        "to guess further it reads its own output."
+        "One Llama layer behind three projections. At each position it reads hidden states of the "
+        "target from three depths, the embedding of the next token and an echo, and guesses the "
+        "token after; to guess further it reads its own output. The echo is the token that "
+        f"followed where the last few, up to {ECHO_MATCH}, stood before."
     ),
     "small-2": "Two of the target's layers behind its own embeddings, which the file has not.",
     "small-4": "Four of the target's layers behind its own embeddings, which the file has not.",
@@ -43,7 +45,7 @@ def model_card(card: Card, license: str = "", note: str = "") -> str:
     return f"""# {card.kind} for {card.target}
 
 {_WHAT[card.kind]} It guesses among the {recipe.vocabulary:,} tokens that the target writes most
-often, with the target's own head cut to them.
+often{_and_context(card.kind)}, with the target's own head cut to them.
 
 - **Derives from** {card.target} and is under its licence{f", {license}" if license else ""}.
   {_ORIGIN[card.kind]}
@@ -61,6 +63,10 @@ often, with the target's own head cut to them.
 
 Make it again: `{command}`
 """
+
+
+def _and_context(kind: str) -> str:
+    return " and those that stand in the context" if kind == "mtp" else ""
 
 
 def _unrolled(kind: str, recipe: Recipe) -> str:

@@ -15,7 +15,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from specviz.distillation.texts import Text
 from specviz.drafters.draft_vocabulary import DraftHead
-from specviz.drafters.mtp import MtpBlock
+from specviz.drafters.mtp import MtpBlock, echoes_of
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,14 @@ class Batch:
     """[B, S]"""
     states: Tensor
     """[B, S, depths · width]"""
+    more: Tensor
+    """[m] ids that may be proposed besides the draft vocabulary's."""
     labels: Tensor
-    """[B, S, LABELS] places in the draft vocabulary; 0 where the token is not in it."""
+    """[B, S, LABELS] places in the draft vocabulary with `more` behind it; 0 where the token is
+    in neither."""
     weights: Tensor
-    """[B, S, LABELS] the target's probabilities; 0 outside the draft vocabulary, in prompts
-    and in padding."""
+    """[B, S, LABELS] the target's probabilities; 0 where the token may not be proposed, in
+    prompts and in padding."""
 
 
 class Student(Protocol):
@@ -54,7 +57,7 @@ class Outcome:
 
     loss: Tensor
     overlap: list[float]
-    """Σ min(p, q) over the draft vocabulary, its mean: the acceptance to be expected."""
+    """Σ min(p, q) over what may be proposed, its mean: the acceptance to be expected."""
     agreement: list[float]
     """How often q's largest is p's largest: the acceptance of greedy decoding."""
 
@@ -71,13 +74,17 @@ class MtpStudent:
         # The pair at i is (h_i, t_{i+1}), and is about t_{i+2}: what the label of i + 1 tells.
         tokens = self._embed(batch.tokens[:, 1:]).detach()
         weights = batch.weights[:, 1:]
+        heard = [echoes_of(row) for row in batch.tokens]
+        echoes, sizes = (torch.stack(each)[:, 1:] for each in zip(*heard, strict=True))
+        echoes = block.hear(self._embed(echoes).detach(), sizes)
         features = block.read(batch.states[:, :-1])
         length = features.shape[1]
         positions = torch.arange(length, device=features.device)[None]
         cache = DynamicCache()
         predictions = []
         for step in range(drafting_steps):
-            hidden = block(features, tokens, positions, cache, unrolled_mask(length, step))
+            mask = unrolled_mask(length, step)
+            hidden = block(features, tokens, echoes, positions, cache, mask)
             predictions.append((hidden, weights))
             # One place on: the next step knows this output where it cannot know h.
             features = nn.functional.pad(hidden[:, :-1], (0, 0, 1, 0))
@@ -120,7 +127,7 @@ def outcome(student: Student, head: DraftHead, batch: Batch, drafting_steps: int
     for hidden, weights in student.predict(batch, drafting_steps):
         counted = weights.sum(-1) > 0
         p, labels = weights[counted], batch.labels[counted]
-        log_q = head.short(hidden[counted]).log_softmax(-1)
+        log_q = head.short(hidden[counted], batch.more).log_softmax(-1)
         log_q_labels = log_q.gather(-1, labels)
         losses.append(-(p * log_q_labels).sum(-1).mean())
         with torch.no_grad():
@@ -132,15 +139,26 @@ def outcome(student: Student, head: DraftHead, batch: Batch, drafting_steps: int
 
 
 class Batches:
-    """Texts in batches of about so many tokens, of like length, in a new order every epoch."""
+    """Texts in batches of about so many tokens, of like length, in a new order every epoch.
+
+    `with_context`: what stands in a batch's texts may be proposed in them, whatever it is.
+    """
 
     def __init__(
-        self, texts: Sequence[Text], vocabulary: Tensor, vocabulary_size: int, tokens: int
+        self,
+        texts: Sequence[Text],
+        vocabulary: Tensor,
+        vocabulary_size: int,
+        tokens: int,
+        *,
+        with_context: bool,
     ) -> None:
         self._texts = texts
         self._tokens = tokens
+        self._with_context = with_context
         self._places = torch.full((vocabulary_size,), -1)
         self._places[vocabulary] = torch.arange(len(vocabulary))
+        self._vocabulary = len(vocabulary)
 
     def epoch(self, seed: int) -> Iterator[Batch]:
         dice = random.Random(seed)
@@ -158,7 +176,11 @@ class Batches:
             yield self._batch(group)
 
     def _batch(self, texts: Sequence[Text]) -> Batch:
-        places = [self._places[text.label_ids.long()] for text in texts]
+        tokens = torch.cat([text.tokens.long() for text in texts])
+        more = torch.unique(tokens[self._places[tokens] < 0]) if self._with_context else tokens[:0]
+        all_places = self._places.clone()
+        all_places[more] = self._vocabulary + torch.arange(len(more))
+        places = [all_places[text.label_ids.long()] for text in texts]
         weights = [
             text.label_probabilities.float() * (place >= 0)
             for text, place in zip(texts, places, strict=True)
@@ -167,6 +189,7 @@ class Batches:
         return Batch(
             tokens=pad_sequence([text.tokens.long() for text in texts], batch_first=True),
             states=pad_sequence([text.states.float() for text in texts], batch_first=True),
+            more=more,
             labels=pad_sequence(
                 [
                     nn.functional.pad(place.clamp_min(0), room)

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from specviz.drafters.autoregressive import EarlyExit, ModelDrafter, check_same_tokenizer
 from specviz.drafters.base import Draft, Drafter, no_draft
-from specviz.drafters.hybrid import Hybrid
+from specviz.drafters.hybrid import LEAST_CHANCE, Hybrid
 from specviz.drafters.lookup import Lookup
 from specviz.drafters.mtp import Mtp, MtpBlock
 from specviz.drafters.none import NoDrafter
@@ -73,17 +73,20 @@ def _model(argument: str, target: LanguageModel, cached_target: CachedModel) -> 
     return ModelDrafter(f"model:{argument}", cached, drafter.context_length)
 
 
-def _mtp(argument: str, target: LanguageModel, cached_target: CachedModel) -> Mtp:
+def _mtp(
+    argument: str, target: LanguageModel, cached_target: CachedModel, least_chance: float = 0.0
+) -> Mtp:
     trained = load_trained(argument or "mtp", target)
     if not isinstance(trained.module, MtpBlock):
         raise UserError(
             f"{argument} is a {trained.card.kind}: write {trained.card.kind}:{argument}."
         )
-    return Mtp(trained.module, trained.head, trained.card.state_layers, cached_target)
+    layers = trained.card.state_layers
+    return Mtp(trained.module, trained.head, layers, cached_target, least_chance)
 
 
 def _hybrid(argument: str, target: LanguageModel, cached_target: CachedModel) -> Drafter:
-    return Hybrid(_mtp(argument, target, cached_target))
+    return Hybrid(_mtp(argument, target, cached_target, LEAST_CHANCE))
 
 
 def _small(layers: int) -> _Maker:

@@ -20,18 +20,51 @@ class DraftHead(nn.Module):
 
     def __init__(self, target: PreTrainedModel, ids: Tensor) -> None:
         super().__init__()
-        full = target.get_output_embeddings().weight
-        self.vocabulary_size = len(full)
-        self.register_buffer("ids", ids.to(full.device), persistent=False)
-        self.register_buffer("weight", full[self.ids].detach(), persistent=False)
+        self._full: Tensor = target.get_output_embeddings().weight.detach()
+        self.vocabulary_size = len(self._full)
+        self.register_buffer("ids", ids.to(self._full.device), persistent=False)
+        self.register_buffer("weight", self.rows(self.ids), persistent=False)
 
-    def short(self, states: Tensor) -> Tensor:
-        """Logits of the draft vocabulary only: [..., width] → [..., len(ids)]."""
-        return nn.functional.linear(states, self.weight)
+    def rows(self, ids: Tensor) -> Tensor:
+        """The head's rows of any ids: [n] → [n, width]."""
+        return self._full[ids]
+
+    def short(self, states: Tensor, more: Tensor) -> Tensor:
+        """Logits of the draft vocabulary and of `more` ids, [m]: [..., width] → [..., n + m]."""
+        return nn.functional.linear(states, torch.cat([self.weight, self.rows(more)]))
 
     def forward(self, states: Tensor) -> Tensor:
         """Logits of the target's vocabulary, −∞ outside the ids: [..., width] → [..., V]."""
-        short = self.short(states)
+        short = nn.functional.linear(states, self.weight)
         full = short.new_full((*short.shape[:-1], self.vocabulary_size), -torch.inf)
         full[..., self.ids] = short
         return full
+
+
+class ContextHead:
+    """A draft head that may also propose what stands in the context.
+
+    A text says again what it has named: names, numbers, foreign words, which no list of frequent
+    tokens holds. What is proposed depends only on tokens that were there before the draw.
+    """
+
+    def __init__(self, head: DraftHead) -> None:
+        self._head = head
+        self._known = torch.zeros(head.vocabulary_size, dtype=torch.bool, device=head.ids.device)
+        self._known[head.ids] = True
+        self._ids = head.ids[:0]
+        self._weight = head.weight[:0]
+
+    def read(self, tokens: Tensor) -> None:
+        """From now on these ids, [n], may be proposed."""
+        new = torch.unique(tokens[~self._known[tokens]])
+        if len(new):
+            self._known[new] = True
+            self._ids = torch.cat([self._ids, new])
+            self._weight = torch.cat([self._weight, self._head.rows(new)])
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """Logits of the target's vocabulary, −∞ for all else: [..., width] → [..., V]."""
+        logits: Tensor = self._head(states)
+        logits[..., self._ids] = nn.functional.linear(states, self._weight)
+        return logits

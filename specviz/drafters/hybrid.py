@@ -9,19 +9,19 @@ from torch import Tensor
 
 from specviz.drafters.base import Draft
 from specviz.drafters.lookup import copied_draft, find_continuation
-from specviz.drafters.mtp import Mtp
+from specviz.drafters.mtp import ECHO_MATCH, Mtp
 from specviz.runtime.language_model import Pass
 from specviz.sampling import Sampler
 
 SHORTEST_MATCH = 3
 """Tokens that must have stood before for a copy to be worth more than the block's guess."""
 
-LONGEST_GUESS = 2
-"""Of the block: a third one in a row is kept too seldom to pay, where a copy goes on for long."""
+LEAST_CHANCE = 0.25
+"""That a draft of the block is kept whole, for a further guess to be worth its time."""
 
 
 class Hybrid:
-    """Lookup with long matches only, in front of a block that makes short drafts."""
+    """Lookup with long matches only, in front of a block that stops where it is unsure."""
 
     name = "hybrid"
     reads_hidden_states = True
@@ -37,10 +37,10 @@ class Hybrid:
         self._block.begin(context, prompt_pass)
 
     def propose(self, context: Tensor, gamma: int, sampler: Sampler) -> Draft:
-        start = find_continuation(context, SHORTEST_MATCH, SHORTEST_MATCH)
+        start = find_continuation(context, ECHO_MATCH, SHORTEST_MATCH)
         if start is not None:
             return copied_draft(context, start, gamma, sampler)
-        return self._block.propose(context, min(gamma, LONGEST_GUESS), sampler)
+        return self._block.propose(context, gamma, sampler)
 
     def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:
         self._block.commit(context, accepted, verify_pass)

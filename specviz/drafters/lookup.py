@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from specviz.drafters.base import Draft, no_draft
+from specviz.drafters.repeats import earlier_matches
 from specviz.runtime.language_model import Pass
 from specviz.sampling import Sampler, one_hot
 
@@ -54,9 +55,5 @@ def find_continuation(context: Tensor, longest: int, shortest: int = 1) -> int |
     The longest suffix of `shortest` to `longest` tokens that stands earlier in `context`, [n],
     counts, and of its occurrences the latest; None if there is none.
     """
-    for size in range(min(longest, len(context) - 1), shortest - 1, -1):
-        windows = context[:-1].unfold(0, size, 1)
-        found = (windows == context[-size:]).all(1).nonzero()
-        if len(found):
-            return int(found[-1]) + size
-    return None
+    size, start = earlier_matches(context, longest, len(context) - 1)
+    return int(start) if int(size) >= shortest else None

@@ -4,6 +4,9 @@ At position i the block reads the target's hidden states hᵢ and the embedding 
 tᵢ₊₁, and predicts tᵢ₊₂ (DeepSeek-V3, arXiv 2412.19437). To draft further it reads its own
 output in place of the hidden states it cannot know yet, as EAGLE does (arXiv 2401.15077); the
 hidden states come from three depths, as in EAGLE-3 (arXiv 2503.01840).
+
+Besides, it hears an echo: where tᵢ₊₁ and the tokens in front of it stood before, the token that
+followed them there. So the block learns when to copy, and need not find the place by itself.
 """
 
 from __future__ import annotations
@@ -18,14 +21,18 @@ from transformers.models.llama.modeling_llama import (
 )
 
 from specviz.drafters.base import Draft
-from specviz.drafters.draft_vocabulary import DraftHead
+from specviz.drafters.draft_vocabulary import ContextHead, DraftHead
+from specviz.drafters.repeats import earlier_matches
 from specviz.runtime.cache import RollbackLayer, roll_back
 from specviz.runtime.language_model import CachedModel, Pass
-from specviz.sampling import Sampler
+from specviz.sampling import Sampler, softmax
+
+ECHO_MATCH = 8
+"""Tokens that an echo may have in common with its place, at most."""
 
 
 class MtpBlock(nn.Module):
-    """The weights: two projections around one Llama layer."""
+    """The weights: three projections in front of one Llama layer."""
 
     def __init__(self, config: LlamaConfig, depths: int) -> None:
         super().__init__()
@@ -35,6 +42,8 @@ class MtpBlock(nn.Module):
         self.feature_norm = LlamaRMSNorm(width, eps)
         self.token_norm = LlamaRMSNorm(width, eps)
         self.join = nn.Linear(2 * width, width, bias=False)
+        self.trust = nn.Embedding(ECHO_MATCH + 1, width)
+        self.echo = nn.Linear(width, width, bias=False)
         self.layer = LlamaDecoderLayer(config, layer_idx=0)
         self.norm = LlamaRMSNorm(width, eps)
         self.rotary = LlamaRotaryEmbedding(config)
@@ -44,10 +53,16 @@ class MtpBlock(nn.Module):
         fused: Tensor = self.fuse(self.state_norm(states))
         return fused
 
+    def hear(self, echoes: Tensor, sizes: Tensor) -> Tensor:
+        """[..., w] embeddings of echoes, [...] tokens that matched in front of each → [..., w]."""
+        heard: Tensor = self.echo(self.token_norm(echoes) * self.trust(sizes))
+        return heard
+
     def forward(
         self,
         features: Tensor,
         tokens: Tensor,
+        echoes: Tensor,
         positions: Tensor,
         cache: Cache,
         mask: Tensor | None,
@@ -57,12 +72,13 @@ class MtpBlock(nn.Module):
         Args:
             features: [B, k, w] of `read`, or of this block's last outputs.
             tokens: [B, k, w] embeddings.
+            echoes: [B, k, w] of `hear`.
             positions: [1, k] of the features' own tokens.
             cache: of one layer, which the block extends.
             mask: [1, 1, k, keys], true where a key may be seen; None if all may.
         """
         joined = torch.cat([self.feature_norm(features), self.token_norm(tokens)], -1)
-        hidden = self.join(joined)
+        hidden = self.join(joined) + echoes
         hidden = self.layer(
             hidden,
             attention_mask=mask,
@@ -73,6 +89,17 @@ class MtpBlock(nn.Module):
         )
         normed: Tensor = self.norm(hidden)
         return normed
+
+
+def echoes_of(tokens: Tensor, first: int = 0) -> tuple[Tensor, Tensor]:
+    """What each token's echo is, from position `first` of `tokens`, [n], on.
+
+    Returns:
+        (ids, sizes), [n − first] each: the token that followed at the earlier place, and how many
+        tokens matched there; of size 0 there is none.
+    """
+    sizes, starts = earlier_matches(tokens, ECHO_MATCH, first)
+    return tokens[starts], sizes
 
 
 def block_config(target: PreTrainedModel) -> LlamaConfig:
@@ -100,6 +127,9 @@ class Mtp:
 
     The block's cache holds one entry a pair (hᵢ, tᵢ₊₁) of committed tokens, so it is two tokens
     shorter than the context; what it wrote while feeding itself is taken back.
+
+    `least_chance` ends a draft once the chance that all of it is kept, by the block's own largest
+    probabilities, has fallen below it. That is known before the next draw, so the rule stays exact.
     """
 
     name = "mtp"
@@ -111,9 +141,11 @@ class Mtp:
         head: DraftHead,
         state_layers: tuple[int, ...],
         target: CachedModel,
+        least_chance: float = 0.0,
     ) -> None:
+        self._least_chance = least_chance
         self._block = block
-        self._head = head
+        self._head = ContextHead(head)
         self._state_layers = state_layers
         self._embed = target.embed
         self._before_pass = target.before_pass
@@ -126,6 +158,7 @@ class Mtp:
         return int(self._cache.get_seq_length())
 
     def begin(self, context: Tensor, prompt_pass: Pass) -> None:
+        self._head.read(context)
         self._unread.append(self._states(prompt_pass))
 
     def propose(self, context: Tensor, gamma: int, sampler: Sampler) -> Draft:
@@ -136,10 +169,11 @@ class Mtp:
         sequence = context
         distributions: list[Tensor] = []
         scores: list[Tensor] = []
+        chance = 1.0
         for _ in range(gamma):
             self._before_pass()
             start = self.cache_length
-            output = self._pass(features, sequence[start + 1 :], start)
+            output = self._pass(features, sequence, start)
             features = output[-1:]
             following = sampler.scores(sequence, self._head(features))
             if scores and sampler.unsure(following):
@@ -147,22 +181,33 @@ class Mtp:
             scores.append(following)
             distributions.append(sampler.distribution(scores[-1]))
             sequence = torch.cat([sequence, sampler.draw(distributions[-1])])
+            if self._least_chance:
+                chance *= float(softmax(following).max())
+                if chance < self._least_chance:
+                    break
         roll_back(self._cache, known)
         return Draft(sequence[len(context) :], torch.cat(distributions), torch.cat(scores))
 
     def commit(self, context: Tensor, accepted: int, verify_pass: Pass) -> None:
+        self._head.read(context[-accepted - 1 :])
         self._unread.append(self._states(verify_pass)[: accepted + 1])
 
-    def _pass(self, features: Tensor, tokens: Tensor, start: int) -> Tensor:
-        """[k, w] features and the [k] tokens behind them → [k, w]."""
+    def _pass(self, features: Tensor, sequence: Tensor, start: int) -> Tensor:
+        """[k, w] features, of which the first is of position `start` of `sequence` → [k, w]."""
         count = len(features)
+        echoes, sizes = echoes_of(sequence, start + 1)
         positions = torch.arange(start, start + count, device=features.device)
         mask = None
         if count > 1:
             mask = positions[:, None] >= torch.arange(start + count, device=features.device)
             mask = mask[None, None]
         outputs: Tensor = self._block(
-            features[None], self._embed(tokens)[None], positions[None], self._cache, mask
+            features[None],
+            self._embed(sequence[start + 1 :])[None],
+            self._block.hear(self._embed(echoes), sizes)[None],
+            positions[None],
+            self._cache,
+            mask,
         )
         return outputs[0]
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from specviz.drafters.draft_vocabulary import DraftHead
-from specviz.drafters.mtp import MtpBlock, block_config
+from specviz.drafters.mtp import ECHO_MATCH, MtpBlock, block_config
 from specviz.errors import UserError
 from specviz.runtime.cpu_linear import speed_up_linear_layers
 from specviz.runtime.language_model import LanguageModel
@@ -75,6 +75,8 @@ def new_block(target: PreTrainedModel, depths: int) -> MtpBlock:
     with torch.no_grad():
         block.join.weight.copy_(torch.cat([identity, identity], 1) / 2)
         block.fuse.weight.copy_(torch.cat([0 * identity] * (depths - 1) + [identity], 1))
+        block.echo.weight.copy_(identity / 2)
+        block.trust.weight.copy_(torch.arange(ECHO_MATCH + 1)[:, None] / 2)
     for child in target.base_model.children():
         if isinstance(child, nn.ModuleList) and isinstance(child[-1], type(block.layer)):
             block.layer.load_state_dict(child[-1].state_dict())
@@ -145,6 +147,8 @@ def load_trained(file_or_kind: str, target: LanguageModel) -> Trained:
         for name, tensor in stored.items()
         if not name.endswith(".scale")
     }
+    if own_weights(module, target.model).keys() - weights.keys():
+        raise UserError(f"{path} is of an older specviz: train it again with distill.")
     module.load_state_dict(weights, strict=False)
     module.to(target.dtype).eval()
     speed_up_linear_layers(module, multiplies_bfloat16=fast_at_bfloat16(str(target.device)))

@@ -23,6 +23,7 @@ from specviz.distillation.training import (
     unrolled_mask,
 )
 from specviz.drafters.draft_vocabulary import DraftHead
+from specviz.drafters.mtp import echoes_of
 from specviz.drafters.trained import load_trained, new_block
 from tests.tiny import target
 from tests.trained import STATE_LAYERS
@@ -63,16 +64,26 @@ def test_the_unrolled_steps_equal_drafting() -> None:
     tokens = torch.tensor([[97, 98, 99, 100, 97, 101, 98, 99]])
     states = target().model(tokens, output_hidden_states=True).hidden_states
     side_by_side = torch.cat([states[layer] for layer in STATE_LAYERS], -1)
-    batch = Batch(tokens, side_by_side, torch.zeros(1, 8, 1).long(), torch.ones(1, 8, 1))
+    batch = Batch(
+        tokens,
+        side_by_side,
+        more=torch.empty(0).long(),
+        labels=torch.zeros(1, 8, 1).long(),
+        weights=torch.ones(1, 8, 1),
+    )
     steps = MtpStudent(block, target().model).predict(batch, 3)
 
     embed = target().model.get_input_embeddings()
+    ids, sizes = echoes_of(tokens[0])
+    assert sizes.tolist() == [0, 0, 0, 0, 1, 0, 1, 2]
+    echoes = block.hear(embed(ids), sizes)[None]
     for base in (2, 4):
         places = torch.arange(base + 1)
         cache = DynamicCache()
         feature = block(
             block.read(side_by_side[:, : base + 1]),
             embed(tokens[:, 1 : base + 2]),
+            echoes[:, 1 : base + 2],
             places[None],
             cache,
             (places[:, None] >= places)[None, None],
@@ -83,8 +94,9 @@ def test_the_unrolled_steps_equal_drafting() -> None:
             assert torch.allclose(hidden, feature[0, 0], atol=1e-4), (base, step)
             place = torch.tensor([[base + step + 1]])
             if base + step + 2 < 8:
-                token = embed(tokens[:, base + step + 2])[:, None]
-                feature = block(feature, token, place, cache, None)
+                following = slice(base + step + 2, base + step + 3)
+                token = embed(tokens[:, following])
+                feature = block(feature, token, echoes[:, following], place, cache, None)
 
 
 def test_loss_overlap_and_agreement_by_hand() -> None:
@@ -102,12 +114,14 @@ def test_loss_overlap_and_agreement_by_hand() -> None:
         def __init__(self) -> None:
             nn.Module.__init__(self)
 
-        def short(self, states: torch.Tensor) -> torch.Tensor:
+        def short(self, states: torch.Tensor, more: torch.Tensor) -> torch.Tensor:
+            assert more.tolist() == [7]
             return torch.tensor([0.8, 0.2]).log().expand(*states.shape[:-1], 2)
 
     batch = Batch(
         tokens=torch.zeros(1, 3).long(),
         states=torch.zeros(1, 3, 1),
+        more=torch.tensor([7]),
         labels=torch.tensor([[[0, 1], [0, 1], [1, 0]]]),
         weights=torch.tensor([[[0.0, 0.0], [0.5, 0.25], [0.6, 0.1]]]),
     )
@@ -131,7 +145,7 @@ def text(length: int, answer: int, first: int = 0) -> Text:
 def test_a_batch_puts_every_label_at_its_position() -> None:
     texts = [text(6, 3), text(4, 2, first=20)]
     vocabulary = torch.tensor([4, 6, 23, 24])
-    (batch,) = Batches(texts, vocabulary, 30, 1000).epoch(0)
+    (batch,) = Batches(texts, vocabulary, 30, 1000, with_context=False).epoch(0)
     longer = batch.tokens[:, 0].tolist().index(0)
     shorter = 1 - longer
     assert batch.tokens[shorter].tolist() == [20, 21, 22, 23, 0, 0]
@@ -139,15 +153,29 @@ def test_a_batch_puts_every_label_at_its_position() -> None:
     assert batch.labels[longer, [3, 5], 0].tolist() == [0, 1]
     assert batch.weights[shorter, :, 0].tolist() == [0, 0, 0.5, 0.5, 0, 0]
     assert batch.labels[shorter, [2, 3], 0].tolist() == [2, 3]
+    assert len(batch.more) == 0
+
+
+def test_what_stands_in_a_batch_may_be_proposed_in_it() -> None:
+    """The labels are 4, 5, 6: 4 and 6 are frequent, 5 stands in the text, 6 only behind it."""
+    (batch,) = Batches([text(6, 3)], torch.tensor([4, 6]), 30, 1000, with_context=True).epoch(0)
+    assert batch.more.tolist() == [0, 1, 2, 3, 5]
+    assert batch.weights[0, :, 0].tolist() == [0, 0, 0, 0.5, 0.5, 0.5]
+    assert batch.labels[0, 3:, 0].tolist() == [0, 2 + 4, 1]
 
 
 def test_batches_hold_every_text_once_and_keep_to_their_size() -> None:
     texts = [text(5 + n % 7, 2, first=n) for n in range(40)]
-    batches = list(Batches(texts, torch.arange(60), 60, 50).epoch(3))
+
+    def epoch() -> list[Batch]:
+        return list(Batches(texts, torch.arange(60), 60, 50, with_context=False).epoch(3))
+
+    batches = epoch()
     assert sorted(int(row[0]) for batch in batches for row in batch.tokens) == list(range(40))
     assert all(batch.tokens.numel() <= 50 for batch in batches)
-    again = [int(batch.tokens[0, 0]) for batch in Batches(texts, torch.arange(60), 60, 50).epoch(3)]
-    assert again == [int(batch.tokens[0, 0]) for batch in batches]
+    assert [int(batch.tokens[0, 0]) for batch in epoch()] == [
+        int(batch.tokens[0, 0]) for batch in batches
+    ]
 
 
 def test_the_draft_vocabulary_is_the_most_frequent_ids_and_the_ends() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from specviz.drafters.draft_vocabulary import DraftHead
-from specviz.drafters.mtp import Mtp
+from specviz.drafters.mtp import Mtp, echoes_of
 from specviz.drafters.trained import new_block
 from specviz.sampling import Sampler
 from specviz.settings import Settings
@@ -20,10 +20,11 @@ from tests.trained import STATE_LAYERS, write_trained
 MODEL = target().model
 
 
-def block() -> Mtp:
+def block(least_chance: float = 0.0) -> Mtp:
     torch.manual_seed(7)
     head = DraftHead(MODEL, torch.arange(0, VOCABULARY, 2))
-    return Mtp(new_block(MODEL, len(STATE_LAYERS)), head, STATE_LAYERS, target().open())
+    weights = new_block(MODEL, len(STATE_LAYERS))
+    return Mtp(weights, head, STATE_LAYERS, target().open(), least_chance)
 
 
 def sampler(temperature: float) -> Sampler:
@@ -41,18 +42,25 @@ def expected_scores(drafter: Mtp, context: Tensor, proposals: Tensor) -> Tensor:
     """q's logits, made without a cache: the block over all pairs, once for each proposal."""
     states = MODEL(context[None, :-1], output_hidden_states=True).hidden_states
     features = drafter._block.read(torch.cat([states[layer] for layer in STATE_LAYERS], -1))
+    embed = MODEL.get_input_embeddings()
+    named = {*range(0, VOCABULARY, 2), *context.tolist()}
+    unnamed = [token for token in range(VOCABULARY) if token not in named]
     rows, sequence = [], context
     for proposal in proposals:
         count = features.shape[1]
         places = torch.arange(count)
+        echoes, sizes = echoes_of(sequence, 1)
         outputs = drafter._block(
             features,
-            MODEL.get_input_embeddings()(sequence[1:])[None],
+            embed(sequence[1:])[None],
+            drafter._block.hear(embed(echoes), sizes)[None],
             places[None],
             DynamicCache(),
             (places[:, None] >= places)[None, None],
         )
-        rows.append(drafter._head(outputs[0, -1]))
+        scores = MODEL.get_output_embeddings()(outputs[0, -1])
+        scores[unnamed] = -torch.inf
+        rows.append(scores)
         features = torch.cat([features, outputs[:, -1:]], 1)
         sequence = torch.cat([sequence, proposal[None]])
     return torch.stack(rows)
@@ -86,14 +94,44 @@ def test_each_draft_is_what_the_block_says_of_the_true_hidden_states(temperature
 
 
 @torch.inference_mode()
-def test_nothing_outside_the_draft_vocabulary_is_proposed() -> None:
+def test_nothing_outside_the_draft_vocabulary_and_the_context_is_proposed() -> None:
+    """Even ids are frequent; 97 and 99 stand in the prompt, and 101 comes with a cycle."""
     drafter, model = block(), target().open()
     context = torch.tensor([97, 98, 99])
     drafter.begin(context, model.forward(context[:-1], hidden_states=True))
-    draft = drafter.propose(context, 8, sampler(2.0))
-    assert (draft.tokens % 2 == 0).all()
-    assert draft.q[:, 1::2].sum() == 0
-    assert torch.allclose(draft.q.sum(-1), torch.ones(8))
+    odd = torch.arange(1, VOCABULARY, 2)
+    for named in ([97, 99], [97, 99, 101]):
+        draft = drafter.propose(context, 8, sampler(2.0))
+        unnamed = odd[~torch.isin(odd, torch.tensor(named))]
+        assert draft.q[:, unnamed].sum() == 0
+        assert (draft.q[:, named] > 0).all()
+        assert torch.allclose(draft.q.sum(-1), torch.ones(8))
+        verify_pass = model.forward(torch.cat([context[-1:], draft.tokens[:1]]), hidden_states=True)
+        context = torch.cat([context, draft.tokens[:1], torch.tensor([101])])
+        drafter.commit(context, 1, verify_pass)
+
+
+def test_an_echo_is_what_followed_the_longest_match() -> None:
+    """1 2 stood at the start and 2 alone later: the pair counts, and what followed it, 3."""
+    ids, sizes = echoes_of(torch.tensor([1, 2, 3, 2, 9, 1, 2]))
+    assert sizes.tolist() == [0, 0, 0, 1, 0, 1, 2]
+    assert ids[sizes > 0].tolist() == [3, 2, 3]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("least_chance", [1.0, 1e-3, 1e-6, 1e-30])
+def test_a_draft_ends_once_it_is_hardly_kept_whole(least_chance: float) -> None:
+    """The product of the largest probabilities is counted with the whole draft's at hand."""
+    context = torch.tensor([97, 98, 99])
+    prompt_pass = target().open().forward(context[:-1], hidden_states=True)
+    whole, ended = block(), block(least_chance)
+    for drafter in (whole, ended):
+        drafter.begin(context, prompt_pass)
+    draft = whole.propose(context, 8, sampler(1.0))
+    assert draft.scores is not None
+    chances = draft.scores.softmax(-1).amax(-1).cumprod(0)
+    expected = int((chances >= least_chance).sum()) + 1
+    assert len(ended.propose(context, 8, sampler(1.0))) == min(expected, 8)
 
 
 @pytest.mark.parametrize("allowed", [(97, 99, 101), (96, 97)])

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from specviz.drafters import create
-from specviz.drafters.draft_vocabulary import DraftHead
+from specviz.drafters.draft_vocabulary import ContextHead, DraftHead
 from specviz.drafters.trained import (
     KINDS,
     WEIGHTS,
@@ -52,6 +53,32 @@ def test_the_head_is_the_target_s_own_over_some_ids() -> None:
     assert torch.allclose(found[:, ids], whole[:, ids], atol=1e-5)
     found[:, ids] = -torch.inf
     assert (found == -torch.inf).all()
+
+
+def test_a_head_takes_up_what_the_context_names() -> None:
+    """Ids that it has already, or twice, count once; what was taken up stays."""
+    head = ContextHead(DraftHead(target().model, torch.tensor([3, 97, 256])))
+    states = torch.randn(2, 32)
+    whole = target().model.get_output_embeddings()(states)
+    named = [3, 97, 256]
+    for tokens in ([97, 5, 5, 7], [7], [11, 5]):
+        head.read(torch.tensor(tokens))
+        named = sorted({*named, *tokens})
+        found = head(states)
+        assert torch.allclose(found[:, named], whole[:, named], atol=1e-5)
+        assert int((found > -torch.inf).sum()) == 2 * len(named)
+
+
+def test_weights_of_an_older_block_are_refused_in_one_line(tmp_path: Path) -> None:
+    name = write_trained("mtp", target(), tmp_path)
+    path = name.partition(":")[2]
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    stored = load_file(path)
+    del stored["trust.weight"]
+    save_file(stored, path, metadata=metadata)
+    with pytest.raises(UserError, match="of an older specviz: train it again"):
+        create(name, target(), target().open())
 
 
 def test_another_target_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ def test_pairs_out_of_the_engine_follow_the_target_s_joint(
 ) -> None:
     """Cases 3, 5, 6 and 21: acceptance, rejection and residual were all reached.
 
-    The block of mtp can propose two of the five tokens only. Drafts that end early, by what was
-    known before a draw, lose nothing either.
+    The block of mtp can propose three of the five tokens only: two frequent ones, and those of
+    its context, of which one more is in the prompt. Drafts that end early, by what was known
+    before a draw, lose nothing either.
     """
     known_models("D", tiny(seed=1))
     if drafter in {"mtp", "hybrid"}:
