@@ -68,20 +68,21 @@ class Auto:
     It maximises (1 + Σᵢ Sᵢ) / (d·C + T(d + 1)): tokens that a cycle emits by the seconds that it
     takes. Sᵢ is how often the i-th proposal is kept with all before it, d how many are proposed on
     average when γ are asked for, C a draft step's time and T(k) that of all else in a cycle with a
-    pass over k tokens. Older cycles count less. Where nothing pays, γ is 0, and now and then one
-    proposal is asked for to see whether that has changed.
+    pass over k tokens: a line, but for T(1), which has an estimate of its own, since some
+    processors pass over two tokens faster than over one. Older cycles count less. Where nothing
+    pays, γ is 0, and now and then one proposal is asked for to see whether that has changed.
     """
 
     MEMORY = 0.95
     """What a count is still worth when the next one comes."""
-    PRIOR = 2.0
+    PRIOR = 4.0
     """Cases that an estimate starts with, before there are any."""
     ACCEPTANCE = 0.6
     STEP = 0.08
     """C as a part of T(1), until it was timed."""
     SLOPE = 0.1
     """What one more token adds to a pass, as a part of T(1), until that was timed."""
-    PATIENCE = 16
+    PATIENCE = 6
     """Plain steps between two attempts."""
 
     def __init__(self, most: int) -> None:
@@ -93,6 +94,7 @@ class Auto:
         )
         self._steps = _Share()
         self._passes = _Line(self.SLOPE, self.MEMORY)
+        self._plain_passes = _Share()
         self._plain_steps = 0
 
     def choose(self) -> int:
@@ -100,8 +102,7 @@ class Auto:
         kept = _Share(
             sum(share.yes for share in self._kept), sum(share.cases for share in self._kept)
         ).rate(self.ACCEPTANCE, self.PRIOR)
-        single = self._passes.at(1)
-        step = self._steps.rate(self.STEP * single, 0.1)
+        single, step = self._single(), self._step()
         best, most = 0, 1 / single
         tokens = survival = 1.0
         drafted = 0.0
@@ -119,15 +120,28 @@ class Auto:
 
     def learn(self, cycle: Cycle) -> None:
         self._plain_steps = 0 if cycle.gamma else self._plain_steps + 1
-        self._passes.add(cycle.drafted + 1, cycle.seconds.total - cycle.seconds.draft)
-        if cycle.drafted:
-            self._steps.count(cycle.seconds.draft / cycle.drafted, self.MEMORY)
+        seconds = cycle.seconds.total - cycle.seconds.draft
+        self._passes.add(cycle.drafted + 1, seconds)
+        if not cycle.drafted:
+            self._plain_passes.count(seconds, self.MEMORY)
+        else:
+            # A drafter's first step reads the whole prompt, and must not count for much.
+            step = min(cycle.seconds.draft / cycle.drafted, 2 * self._step())
+            self._steps.count(step, self.MEMORY)
         for position in range(min(cycle.gamma, self._most)):
             self._proposed[position].count(cycle.drafted > position, self.MEMORY)
             if cycle.accepted >= position:
                 self._reached[position].count(cycle.tested > position, self.MEMORY)
             if cycle.tested > position:
                 self._kept[position].count(cycle.accepted > position, self.MEMORY)
+
+    def _single(self) -> float:
+        """T(1)."""
+        return self._plain_passes.rate(self._passes.at(1), 1.0)
+
+    def _step(self) -> float:
+        """C."""
+        return self._steps.rate(self.STEP * self._single(), 0.1)
 
 
 class _Share:

@@ -68,11 +68,22 @@ def test_auto_drafts_as_much_as_pays() -> None:
 
 
 def test_auto_falls_back_to_plain_steps_and_looks_again() -> None:
-    """Case 20: nothing is kept, so a guess only costs; each 17th step asks for one."""
+    """Case 20: nothing is kept, so a guess only costs; each seventh step asks for one."""
     chosen = settled(Auto(6), 120, accepted=0, step=0.2, one=1.0, slope=0.1)
-    late = chosen[-51:]
-    assert late.count(1) == 3
-    assert late.count(0) == 48
+    late = chosen[-49:]
+    assert late.count(1) == 7
+    assert late.count(0) == 42
+
+
+def test_auto_guesses_where_a_pass_over_two_tokens_is_the_faster_one() -> None:
+    """Nothing is kept; a plain step takes 1 s, a pass over two 0.8 s and a guess 0.05 s."""
+    auto, chosen = Auto(4), []
+    for _ in range(60):
+        gamma = auto.choose()
+        one = 0.7 if gamma else 1.0
+        auto.learn(timed(gamma, 0, step=0.05, one=one, slope=0.1))
+        chosen.append(gamma)
+    assert set(chosen[-20:]) == {1}
 
 
 def test_auto_comes_back_when_guesses_are_right_again() -> None:
@@ -148,3 +159,14 @@ def test_one_late_pass_does_not_hold_auto_back() -> None:
         auto.learn(made.model_copy(update={"seconds": seconds}))
         chosen.append(gamma)
     assert set(chosen[-20:]) == {4}
+
+
+def test_reading_a_long_prompt_does_not_hold_auto_back() -> None:
+    """The first draft takes as long as three passes, all others a twentieth; all are kept."""
+    auto, chosen = Auto(4), []
+    for step in [3.0, *[0.05] * 9]:
+        gamma = auto.choose()
+        auto.learn(timed(gamma, gamma, step=step / gamma, one=1.0, slope=0.05))
+        chosen.append(gamma)
+    assert min(chosen) >= 1
+    assert chosen[-1] == 4
