@@ -25,6 +25,7 @@ from transformers import (
 
 from specviz.engine import decode
 from specviz.runtime.language_model import LanguageModel
+from specviz.sampling import Sampler
 from specviz.settings import Settings
 from specviz.trace import Trace, collect
 
@@ -73,6 +74,17 @@ def byte_tokenizer(*, reverse: bool = False) -> PreTrainedTokenizerBase:
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = ByteLevelDecoder()
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+
+
+def sampler(vocabulary_size: int = VOCABULARY, **settings: Any) -> Sampler:
+    """One without a run, for a drafter on its own."""
+    return Sampler(
+        Settings(**settings),
+        vocabulary_size=vocabulary_size,
+        prompt_length=1,
+        end_ids=frozenset(),
+        device=torch.device("cpu"),
+    )
 
 
 def tiny(family: str = "llama", seed: int = 0, **changes: Any) -> LanguageModel:

@@ -6,19 +6,7 @@ import torch
 
 from specviz.drafters.autoregressive import EarlyExit, draw_draft
 from specviz.runtime.language_model import LanguageModel
-from specviz.sampling import Sampler
-from specviz.settings import Settings
-from tests.tiny import FAMILIES, VOCABULARY, target, tiny
-
-
-def sampler(**settings: float) -> Sampler:
-    return Sampler(
-        Settings(**settings),  # type: ignore[arg-type]
-        vocabulary_size=VOCABULARY,
-        prompt_length=3,
-        end_ids=frozenset(),
-        device=torch.device("cpu"),
-    )
+from tests.tiny import FAMILIES, sampler, target, tiny
 
 
 @torch.inference_mode()

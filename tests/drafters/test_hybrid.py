@@ -11,23 +11,16 @@ from torch import Tensor
 from specviz.drafters.base import Draft
 from specviz.drafters.hybrid import Hybrid
 from specviz.drafters.mtp import Mtp
-from specviz.sampling import Sampler, one_hot
-from specviz.settings import Settings
+from specviz.sampling import one_hot
+from tests.tiny import sampler
 
 GUESS = 9
 
 
 def propose(context: list[int], gamma: int) -> Tensor:
-    sampler = Sampler(
-        Settings(),
-        vocabulary_size=10,
-        prompt_length=1,
-        end_ids=frozenset(),
-        device=torch.device("cpu"),
-    )
     guess = torch.full((1,), GUESS)
     block = Mock(Mtp, propose=Mock(return_value=Draft(guess, one_hot(guess, 10), None)))
-    return Hybrid(block).propose(torch.tensor(context), gamma, sampler).tokens
+    return Hybrid(block).propose(torch.tensor(context), gamma, sampler(10)).tokens
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from specviz.drafters.lookup import Lookup, find_continuation
-from specviz.sampling import Sampler
-from specviz.settings import Settings
+from tests.tiny import sampler
 
 
 @pytest.mark.parametrize(
@@ -30,14 +29,7 @@ def test_where_the_context_s_last_tokens_stood_before(
 
 
 def propose(context: list[int], gamma: int) -> Any:
-    sampler = Sampler(
-        Settings(),
-        vocabulary_size=10,
-        prompt_length=1,
-        end_ids=frozenset(),
-        device=torch.device("cpu"),
-    )
-    return Lookup().propose(torch.tensor(context), gamma, sampler)
+    return Lookup().propose(torch.tensor(context), gamma, sampler(10))
 
 
 def test_it_copies_what_followed() -> None:

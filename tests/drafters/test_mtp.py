@@ -12,9 +12,7 @@ from transformers import DynamicCache
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.drafters.mtp import Mtp, echoes_of
 from specviz.drafters.trained import new_block
-from specviz.sampling import Sampler
-from specviz.settings import Settings
-from tests.tiny import VOCABULARY, run, target, without_end
+from tests.tiny import VOCABULARY, run, sampler, target, without_end
 from tests.trained import STATE_LAYERS, write_trained
 
 MODEL = target().model
@@ -25,16 +23,6 @@ def block(least_chance: float = 0.0) -> Mtp:
     head = DraftHead(MODEL, torch.arange(0, VOCABULARY, 2))
     weights = new_block(MODEL, len(STATE_LAYERS))
     return Mtp(weights, head, STATE_LAYERS, target().open(), least_chance)
-
-
-def sampler(temperature: float) -> Sampler:
-    return Sampler(
-        Settings(temperature=temperature),
-        vocabulary_size=VOCABULARY,
-        prompt_length=1,
-        end_ids=frozenset(),
-        device=torch.device("cpu"),
-    )
 
 
 @torch.inference_mode()
@@ -75,7 +63,7 @@ def test_each_draft_is_what_the_block_says_of_the_true_hidden_states(temperature
     distributions are compared with those made from nothing.
     """
     drafter, model = block(), target().open()
-    dice = sampler(temperature)
+    dice = sampler(temperature=temperature)
     context = torch.tensor([97, 98, 99, 97, 98, 5])
     drafter.begin(context, model.forward(context[:-1], hidden_states=True))
     for kept, gamma in [(0, 3), (3, 3), (1, 4), (0, 0), (0, 0), (2, 2), (0, 1), (1, 1)]:
@@ -101,7 +89,7 @@ def test_nothing_outside_the_draft_vocabulary_and_the_context_is_proposed() -> N
     drafter.begin(context, model.forward(context[:-1], hidden_states=True))
     odd = torch.arange(1, VOCABULARY, 2)
     for named in ([97, 99], [97, 99, 101]):
-        draft = drafter.propose(context, 8, sampler(2.0))
+        draft = drafter.propose(context, 8, sampler(temperature=2.0))
         unnamed = odd[~torch.isin(odd, torch.tensor(named))]
         assert draft.q[:, unnamed].sum() == 0
         assert (draft.q[:, named] > 0).all()
@@ -127,11 +115,11 @@ def test_a_draft_ends_once_it_is_hardly_kept_whole(least_chance: float) -> None:
     whole, ended = block(), block(least_chance)
     for drafter in (whole, ended):
         drafter.begin(context, prompt_pass)
-    draft = whole.propose(context, 8, sampler(1.0))
+    draft = whole.propose(context, 8, sampler(temperature=1.0))
     assert draft.scores is not None
     chances = draft.scores.softmax(-1).amax(-1).cumprod(0)
     expected = int((chances >= least_chance).sum()) + 1
-    assert len(ended.propose(context, 8, sampler(1.0))) == min(expected, 8)
+    assert len(ended.propose(context, 8, sampler(temperature=1.0))) == min(expected, 8)
 
 
 @pytest.mark.parametrize("allowed", [(97, 99, 101), (96, 97)])

@@ -58,33 +58,32 @@ def made_up(result: Callable[[], Any], steps: int = 14) -> Callable[[Any, Any, R
     """A measurement in so many steps, whose result is there after a quarter of them."""
 
     def measure(_model: Any, _chosen: Any, report: Report[Any]) -> Any:
+        with importing:
+            made = result()
         for step in range(steps):
             time.sleep(SECONDS_A_STEP)
             report(step + 1, steps)
             if step == steps // 4:
-                report.keep(result())
-        return result()
+                report.keep(made)
+        return made
 
     return measure
 
 
 def costs() -> Any:
-    with importing:
-        from tests.costs_by_hand import costs
+    from tests.costs_by_hand import costs
 
     return costs(1.0, 1.2, 1.4, 1.2, 1.5, 1.6, 1.8, 1.9, 1.9)
 
 
 def grid() -> Any:
-    with importing:
-        from tests.grid_by_hand import GRID
+    from tests.grid_by_hand import GRID
 
     return GRID
 
 
 def load() -> Any:
-    with importing:
-        from tests.load_by_hand import MEASURED
+    from tests.load_by_hand import MEASURED
 
     return MEASURED
 
