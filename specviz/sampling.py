@@ -108,7 +108,7 @@ class Sampler:
         """
         if self.least_confidence == 0.0:
             return False
-        return float(softmax(scores).max()) < self.least_confidence
+        return confidence(scores) < self.least_confidence
 
     def draw(self, distribution: Tensor) -> Tensor:
         """One token from each row: [k, V] → [k]."""
@@ -171,6 +171,11 @@ def softmax(scores: Tensor) -> Tensor:
     A drafter may so find no allowed token to propose; the rule is exact whatever q it has then.
     """
     return scores.softmax(-1).nan_to_num(nan=1 / scores.shape[-1])
+
+
+def confidence(scores: Tensor) -> float:
+    """The largest probability of one row, [1, V]."""
+    return float(softmax(scores).max())
 
 
 def one_hot(tokens: Tensor, vocabulary_size: int) -> Tensor:

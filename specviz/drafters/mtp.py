@@ -25,7 +25,7 @@ from specviz.drafters.draft_vocabulary import ContextHead, DraftHead
 from specviz.drafters.repeats import earlier_matches
 from specviz.runtime.cache import RollbackLayer, roll_back
 from specviz.runtime.language_model import CachedModel, Pass
-from specviz.sampling import Sampler, softmax
+from specviz.sampling import Sampler, confidence
 
 ECHO_MATCH = 8
 """Tokens that an echo may have in common with its place, at most."""
@@ -182,7 +182,7 @@ class Mtp:
             distributions.append(sampler.distribution(scores[-1]))
             sequence = torch.cat([sequence, sampler.draw(distributions[-1])])
             if self._least_chance:
-                chance *= float(softmax(following).max())
+                chance *= confidence(following)
                 if chance < self._least_chance:
                     break
         roll_back(self._cache, known)
