@@ -7,14 +7,15 @@ cycle of recorded runs how many of its guesses were kept and how sure it was of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from pydantic import BaseModel, ConfigDict
+from torch import Tensor
 
 from specviz.costs import CONTEXT, Spread
 from specviz.engine import decode
-from specviz.events import Cycle
+from specviz.events import Cycle, Event
 from specviz.load import Draft, LoadCosts
 from specviz.machine import Machine, this_machine
 from specviz.metrics import draft_cost, judged, speedup, summarize
@@ -27,7 +28,10 @@ BATCHES = (1, 2, 4, 8, 16)
 LENGTHS = (1, 2, 3, 5, 9)
 LONGEST = 8
 """γ of the recorded runs; shorter drafts are read off them."""
-_ROUNDS = 5
+_ROUNDS = 2
+"""Of each batch size, after every prompt."""
+_APART = 16
+"""Tokens of an answer between two rounds of passes for one user."""
 
 
 class MeasuredLoad(BaseModel):
@@ -56,38 +60,38 @@ def measure_load(
     Raises:
         UserError: for a drafter that does not fit.
     """
-    total = 2 * len(prompts) + (_ROUNDS + 1) * len(batches)
     settings = Settings(drafter=drafter, gamma=LONGEST, max_new_tokens=max_new_tokens)
+    passes = [_Passes(target, batch) for batch in batches]
     ours: list[Trace] = []
     plain: list[Trace] = []
+    steps = _ROUNDS * len(batches) + 1
     for prompt in prompts:
-        for name, traces in ((drafter, ours), ("none", plain)):
-            chosen = settings.model_copy(update={"drafter": name})
-            traces.append(collect(decode(target, prompt, chosen)))
-            progress(len(ours) + len(plain), total)
-    done = 2 * len(prompts)
-    passes = []
-    for batch in batches:
-
-        def report(rounds: int, done: int = done) -> None:
-            progress(done + rounds, total)
-
-        passes.append(_measure_batch(target, batch, report))
-        done += _ROUNDS + 1
-    with_drafter, alone = summarize(*ours), summarize(*plain)
+        runs = [
+            decode(target, prompt, settings.model_copy(update={"drafter": name}))
+            for name in (drafter, "none")
+        ]
+        with_drafter, alone = _abreast(runs, passes[0].measure)
+        ours.append(with_drafter)
+        plain.append(alone)
+        done = (len(ours) - 1) * steps + 1
+        progress(done, steps * len(prompts))
+        for measured, each in enumerate(passes * _ROUNDS, start=1):
+            each.measure()
+            progress(done + measured, steps * len(prompts))
+    guessing, not_guessing = summarize(*ours), summarize(*plain)
     return MeasuredLoad(
         machine=this_machine(target),
         drafter=drafter,
         costs=LoadCosts(
             batches=tuple(batches),
             lengths=LENGTHS,
-            seconds=tuple(passes),
-            draft_cost=draft_cost(with_drafter, alone),
-            overhead=alone.overhead,
-            drafting_overhead=with_drafter.overhead,
+            seconds=tuple(each.medians() for each in passes),
+            draft_cost=draft_cost(guessing, not_guessing),
+            overhead=not_guessing.overhead,
+            drafting_overhead=guessing.overhead,
             drafts=tuple(_draft(cycle) for trace in ours for cycle in trace.cycles),
         ),
-        speedup=speedup(with_drafter, alone) or 1.0,
+        speedup=speedup(guessing, not_guessing) or 1.0,
     )
 
 
@@ -100,30 +104,66 @@ def _draft(cycle: Cycle) -> Draft:
     return Draft(accepted=cycle.accepted, confidence=tuple(confidence))
 
 
-@torch.inference_mode()
-def _measure_batch(
-    target: LanguageModel, batch: int, report: Callable[[int], None]
-) -> tuple[float, ...]:
-    """T(B, k) for each of `LENGTHS`: seconds, the median of some rounds."""
-    tokens = torch.arange(CONTEXT + max(LENGTHS), device=target.device) % target.vocabulary_size
-    tokens = tokens.expand(batch, -1)
-    cache = rollback_cache(target.model.config)
+def _abreast(runs: Sequence[Iterator[Event]], measure: Callable[[], None]) -> list[Trace]:
+    """All runs to their ends, always the one that has written least.
 
-    def run(part: torch.Tensor) -> float:
+    So a machine that changes its speed meanwhile does it to all of them, and to the passes that
+    `measure` takes between them.
+    """
+    events: list[list[Event]] = [[] for _ in runs]
+    written = [0] * len(runs)
+    going = set(range(len(runs)))
+    measured = 0
+    while going:
+        least = min(going, key=written.__getitem__)
+        event = next(runs[least], None)
+        if event is None:
+            going.remove(least)
+            continue
+        events[least].append(event)
+        if isinstance(event, Cycle):
+            written[least] += len(event.emitted)
+        if min(written) >= measured * _APART:
+            measure()
+            measured += 1
+    return [collect(each) for each in events]
+
+
+class _Passes:
+    """Passes for B users, timed on a cache of `CONTEXT` tokens each."""
+
+    def __init__(self, target: LanguageModel, batch: int) -> None:
+        tokens = torch.arange(CONTEXT + max(LENGTHS), device=target.device)
+        self._tokens = (tokens % target.vocabulary_size).expand(batch, -1)
+        self._model = target.model
+        self._cache = rollback_cache(target.model.config)
+        self._seconds: list[list[float]] = []
+        """A row for each round, a column for each of `LENGTHS`."""
+
+    def measure(self) -> None:
+        """One round: a pass of each length; the first round warms up and does not count."""
+        if not self._seconds:
+            self._time(self._tokens[:, :CONTEXT])
+            self._round()
+        self._seconds.append(self._round())
+
+    def medians(self) -> tuple[float, ...]:
+        """T(B, k) for each of `LENGTHS`, in seconds."""
+        columns = zip(*self._seconds, strict=True)
+        return tuple(Spread.of(column).median for column in columns)
+
+    def _round(self) -> list[float]:
+        seconds = []
+        for k in LENGTHS:
+            seconds.append(self._time(self._tokens[:, CONTEXT : CONTEXT + k]))
+            roll_back(self._cache, CONTEXT)
+        return seconds
+
+    @torch.inference_mode()
+    def _time(self, part: Tensor) -> float:
         start = time.perf_counter()
-        logits = target.model(
-            input_ids=part, cache=cache, use_cache=True, logits_to_keep=max(LENGTHS)
+        logits = self._model(
+            input_ids=part, cache=self._cache, use_cache=True, logits_to_keep=max(LENGTHS)
         ).logits
         logits[0, 0, 0].item()  # reading a value back makes the host wait for a GPU's work
         return time.perf_counter() - start
-
-    run(tokens[:, :CONTEXT])
-    seconds: dict[int, list[float]] = {k: [] for k in LENGTHS}
-    for rounds in range(_ROUNDS + 1):
-        for k in LENGTHS if rounds % 2 else reversed(LENGTHS):
-            took = run(tokens[:, CONTEXT : CONTEXT + k])
-            roll_back(cache, CONTEXT)
-            if rounds:  # the first round warms up
-                seconds[k].append(took)
-        report(rounds + 1)
-    return tuple(Spread.of(seconds[k]).median for k in LENGTHS)

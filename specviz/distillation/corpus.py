@@ -15,7 +15,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from specviz.distillation.invented import can_invent, invented_chats
-from specviz.distillation.prompts import first_prompts, second_prompts
+from specviz.distillation.prompts import (
+    LONG_OPENINGS,
+    OPENINGS,
+    first_prompts,
+    second_prompts,
+)
 from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, joined, look, state_layers
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
@@ -23,8 +28,8 @@ from specviz.runtime.language_model import LanguageModel
 BATCH = 48
 """Answers that are written side by side."""
 
-CHAT_STEPS = 3
-"""Passes that a shard of invented chats takes, for each token of an answer."""
+CHATS = ((OPENINGS, 160), (LONG_OPENINGS, 480))
+"""Of invented shards in turn: how users begin, and the most tokens of a turn."""
 
 
 def write_corpus(
@@ -60,11 +65,14 @@ def write_corpus(
                 start = (shard - first_stage) * BATCH
                 texts = answers(second[start : start + BATCH])
             else:
+                openings, question_tokens = CHATS[shard % len(CHATS)]
                 texts = invented_chats(
                     target,
                     rows=BATCH,
-                    steps=CHAT_STEPS * max_new_tokens,
+                    steps=question_tokens + 2 * max_new_tokens,
+                    question_tokens=question_tokens,
                     answer_tokens=max_new_tokens,
+                    openings=openings,
                     seed=seed + shard,
                 )
             _save(texts, path)

@@ -1,12 +1,14 @@
 """Chats that the target invents: shown where a user would begin to write, it goes on.
 
 What it has learned to be asked comes out in great variety, as in Magpie (arXiv 2406.08464), and
-its own answer follows.
+its own answer follows. Given a user's first words, it asks what begins with them.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 
@@ -14,8 +16,6 @@ from specviz.distillation.texts import TEMPERATURES, Text, TokenDice, joined, lo
 from specviz.runtime.cache import rollback_cache
 from specviz.runtime.language_model import LanguageModel
 
-_LONGEST_QUESTION = 160
-"""Tokens of a user's turn; a longer one stops there."""
 _MARK = "\N{WHITE MEDIUM STAR}"
 """Stands for the user's text while the chat's form around it is looked at."""
 
@@ -28,15 +28,18 @@ def can_invent(target: LanguageModel) -> bool:
 class _Row:
     """One place of the batch: chat after chat is written in it."""
 
-    def __init__(self, before: Sequence[int], after: Sequence[int]) -> None:
-        self._before = before
+    def __init__(
+        self, beginnings: Sequence[Sequence[int]], after: Sequence[int], dice: random.Random
+    ) -> None:
+        self._beginnings = beginnings
         self._after = after
+        self._dice = dice
         self.begin(0)
 
     def begin(self, step: int) -> None:
         """A new chat, from this step on."""
         self.start = step
-        self.given = list(self._before)
+        self.given = list(self._dice.choice(self._beginnings))
         self.written = 0
         self.answering = False
 
@@ -49,16 +52,27 @@ class _Row:
 
 @torch.inference_mode()
 def invented_chats(
-    target: LanguageModel, *, rows: int, steps: int, answer_tokens: int, seed: int
+    target: LanguageModel,
+    *,
+    rows: int,
+    steps: int,
+    question_tokens: int,
+    answer_tokens: int,
+    openings: Sequence[str],
+    seed: int,
 ) -> list[Text]:
     """As many chats as `rows` places write in `steps` passes; the last of each may be cut off.
 
-    Users' turns are drawn at temperature 1, answers at that of their row. The beginning of a chat,
-    which is the same in all of them, has no labels.
+    A user's turn begins with one of `openings`, is drawn at temperature 1 and stops after
+    `question_tokens`; an answer is drawn at its row's temperature. What stands in front of a
+    user's turn, the same in all of them, has no labels.
     """
     device = target.device
     before, after = _form(target)
-    places = [_Row(before, after) for _ in range(rows)]
+    encode = partial(target.tokenizer.encode, add_special_tokens=False)
+    beginnings = [[*before, *encode(opening)] for opening in openings]
+    openers = random.Random(seed)
+    places = [_Row(beginnings, after, openers) for _ in range(rows)]
     answer_temperature = torch.tensor(TEMPERATURES, device=device).repeat(rows)[:rows]
     dice = TokenDice(target, seed)
     cache, layers = rollback_cache(target.model.config), state_layers(target.layers)
@@ -89,7 +103,7 @@ def invented_chats(
                 continue
             place.written += 1
             ended = token in target.end_ids
-            if not place.answering and (ended or place.written > _LONGEST_QUESTION):
+            if not place.answering and (ended or place.written > question_tokens):
                 place.answer()
             elif place.answering and (ended or place.written > answer_tokens):
                 texts.append((row, place.start, step + 1))
@@ -119,5 +133,5 @@ def _form(target: LanguageModel) -> tuple[list[int], list[int]]:
         [{"role": "user", "content": _MARK}], add_generation_prompt=True, tokenize=False
     )
     before, _, after = str(form).partition(_MARK)
-    encode = target.tokenizer.encode
-    return encode(before, add_special_tokens=False), encode(after, add_special_tokens=False)
+    encode = partial(target.tokenizer.encode, add_special_tokens=False)
+    return encode(before), encode(after)

@@ -15,7 +15,13 @@ _WORDING: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("wording.json").read_text(encoding="utf-8")
 )
 """Subjects, names, things, languages; and what is asked about a subject (`about`), what is to be
-reckoned (`sums`), and what is to be done with an answer (`over`)."""
+reckoned (`sums`), what is to be done with an answer (`over`), and how a user's turn begins."""
+
+OPENINGS = _WORDING["openings"]
+"""First words of users whose turns the target goes on with; the empty ones leave all to it."""
+
+LONG_OPENINGS = _WORDING["long_openings"]
+"""The same, of turns that hold a long text."""
 
 _LONGEST_TEXT = 600
 """Characters of an answer that a second-stage task is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from specviz.distillation import corpus
 from specviz.distillation.corpus import read_corpus, write_corpus
 from specviz.distillation.prompts import first_prompts, second_prompts
 from specviz.distillation.texts import Text, state_layers
+from specviz.runtime.language_model import LanguageModel
 from tests.tiny import target, with_end
 
 
@@ -53,6 +55,21 @@ def test_an_answer_ends_with_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(lengths) > 2, "they end at different places"
     for text in texts:
         assert not torch.isin(text.tokens[text.answer + 1 :], torch.arange(0, 257, 5)).any()
+
+
+def test_half_of_a_chat_models_shards_it_invents(
+    chatty: LanguageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ten shards, three of the first stage, two of the second, five invented, in two ways."""
+    monkeypatch.setattr(corpus, "BATCH", 2)
+    monkeypatch.setattr(corpus, "CHATS", ((("A",), 10), (("B",), 20)))
+    write_corpus(chatty, tmp_path, prompts=20, max_new_tokens=4, seed=0)
+    texts = [str(chatty.tokenizer.decode(text.tokens)) for text in read_corpus(tmp_path)]
+    asked, invented = texts[:10], texts[10:]
+    assert all("[a]" in text for text in asked)
+    begun = "".join(text[3:4] for text in invented)  # the last of a shard may be cut off
+    # Shards 5 to 9, the odd ones of the second kind.
+    assert re.fullmatch("B+A+B+A+B+", begun)
 
 
 def test_writing_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

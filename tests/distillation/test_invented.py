@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import copy
-
-import pytest
 import torch
 from torch import Tensor
 
 from specviz.distillation.invented import _form, can_invent, invented_chats
 from specviz.distillation.texts import Text, TokenDice, state_layers
 from specviz.runtime.language_model import LanguageModel
-from tests.tiny import byte_tokenizer, target, tiny, with_end
-
-TEMPLATE = (
-    "{% for message in messages %}[{{ message.role[0] }}]{{ message.content }}|{% endfor %}"
-    "{% if add_generation_prompt %}[a]{% endif %}"
-)
-ENDS = tuple(range(0, 257, 9))
-"""Many, so that turns are short."""
+from tests.tiny import target, with_end
 
 
-@pytest.fixture
-def chatty() -> LanguageModel:
-    """A target with a chat's form."""
-    tokenizer = copy.deepcopy(byte_tokenizer())
-    tokenizer.chat_template = TEMPLATE
-    return with_end(LanguageModel("chatty", tiny().model, tokenizer), ENDS)
-
-
-def chats(model: LanguageModel, seed: int = 0, **changes: int) -> list[Text]:
-    arguments = {"rows": 4, "steps": 60, "answer_tokens": 12, **changes}
-    return invented_chats(model, seed=seed, **arguments)
+def chats(
+    model: LanguageModel,
+    seed: int = 0,
+    *,
+    rows: int = 4,
+    steps: int = 60,
+    openings: tuple[str, ...] = ("",),
+) -> list[Text]:
+    return invented_chats(
+        model,
+        rows=rows,
+        steps=steps,
+        question_tokens=100,
+        answer_tokens=12,
+        openings=openings,
+        seed=seed,
+    )
 
 
 def test_only_a_chat_model_can_invent(chatty: LanguageModel) -> None:
@@ -67,18 +63,27 @@ def test_a_chat_has_its_form_and_no_token_behind_an_end(chatty: LanguageModel) -
         assert text.answer == len(before) - 1
         found = str(chatty.tokenizer.decode(ids)).find("|[a]")
         whole += found > 0
-        assert not set(ids) & set(ENDS), "an end is what the last label tells"
+        assert not set(ids) & chatty.end_ids, "an end is what the last label tells"
     assert whole > 4
     assert after
 
 
 def test_a_turn_that_does_not_end_is_ended(chatty: LanguageModel) -> None:
-    """An answer of at most 12 tokens, in a model that never ends: 3 + 161 … are too many here."""
+    """At most 100 tokens of a question and 12 of an answer, of a model that never ends."""
     endless = with_end(chatty, ())
     (text, *_) = chats(endless, rows=1, steps=220)
     before, after = _form(chatty)
     # Question and answer are each one token over before it is noticed, and that token is not kept.
-    assert len(text.tokens) == len(before) + 160 + len(after) + 12
+    assert len(text.tokens) == len(before) + 100 + len(after) + 12
+
+
+def test_users_begin_as_they_are_told(chatty: LanguageModel) -> None:
+    begun = {
+        str(chatty.tokenizer.decode(text.tokens))[:7]
+        for text in chats(chatty, openings=("Who", "Where"))
+    }
+    assert {start[3:6] for start in begun} == {"Who", "Whe"}
+    assert {start[:3] for start in begun} == {"[u]"}
 
 
 def test_the_same_seed_gives_the_same_chats(chatty: LanguageModel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 ROOT = Path(__file__).parents[3]
 LONG = 60_000
@@ -143,6 +145,27 @@ def start(page: Page, *, tokens: int | None = None) -> None:
         expect(page.get_by_text(f"up to {tokens} tokens")).to_be_visible(timeout=LONG)
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator(".specviz")).to_be_visible(timeout=LONG)
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page's script has run."""
+    page.wait_for_selector("[data-test-script-state=notRunning]", timeout=LONG)
+
+
+def choose(page: Page, box: str, option: str) -> None:
+    """Open a list of choices and take one.
+
+    A click that the browser counted for a page that was drawn anew under it is lost: the arrow
+    key opens the list then, and leaves an open one open.
+    """
+    drawn(page)
+    page.get_by_role("combobox", name=box).click()
+    choice = page.get_by_role("option", name=option)
+    with contextlib.suppress(PlaywrightTimeoutError):
+        choice.wait_for(timeout=5_000)
+    if not choice.is_visible():
+        page.get_by_role("combobox", name=box).press("ArrowDown")
+    choice.click()
 
 
 def phase(page: Page, name: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.app.conftest import LONG, OpenApp, RunningApp, phase, ready, start
+from tests.browser.app.conftest import LONG, OpenApp, RunningApp, drawn, phase, ready, start
 
 pytestmark = pytest.mark.browser
 
@@ -17,7 +17,7 @@ Findings = list[tuple[str, str, list[tuple[str, str]]]]
 
 
 def serious(page: Page) -> Findings:
-    page.wait_for_selector("[data-test-script-state=notRunning]", timeout=LONG)
+    drawn(page)
     expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=LONG)
     page.add_style_tag(
         content="* { transition: none !important; animation: none !important }"

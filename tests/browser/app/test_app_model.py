@@ -13,6 +13,7 @@ from tests.browser.app.conftest import (
     LONG,
     OpenApp,
     RunningApp,
+    choose,
     kept_text,
     phase,
     ready,
@@ -40,8 +41,7 @@ def test_a_real_model_answers_before_the_eyes(
     real_app: RunningApp, open_app: OpenApp, drafter: str
 ) -> None:
     page = open_app(real_app)
-    page.get_by_role("combobox", name="Who guesses").click()
-    page.get_by_role("option", name=drafter).click()
+    choose(page, "Who guesses", drafter)
     start(page, tokens=24)
     tokens = page.locator("[data-lane=speculative] .token")
     expect(tokens.nth(3)).to_be_visible(timeout=MINUTES)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.app.conftest import LONG, OpenApp, RunningApp
+from tests.browser.app.conftest import LONG, OpenApp, RunningApp, choose
 
 pytestmark = pytest.mark.browser
 
@@ -53,11 +53,9 @@ def test_a_dragged_bar_changes_the_test_and_the_proof_holds(page: Page) -> None:
 
 
 def test_a_fault_turns_the_verdict_and_back(page: Page) -> None:
-    page.get_by_role("combobox", name="Fault").click()
-    page.get_by_role("option", name="Refused tokens stay").click()
+    choose(page, "Fault", "Refused tokens stay")
     expect(page.get_by_text("The output is not the target’s.")).to_be_visible(timeout=LONG)
-    page.get_by_role("combobox", name="Fault").click()
-    page.get_by_role("option", name="No fault").click()
+    choose(page, "Fault", "No fault")
     expect(page.get_by_text("Nothing is lost.")).to_be_visible(timeout=LONG)
 
 
