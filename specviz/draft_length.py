@@ -80,7 +80,7 @@ class Auto:
     ACCEPTANCE = 0.6
     STEP = 0.08
     """C as a part of T(1), until it was timed."""
-    SLOPE = 0.1
+    SLOPE = 0.05
     """What one more token adds to a pass, as a part of T(1), until that was timed."""
     PATIENCE = 6
     """Plain steps between two attempts."""
@@ -163,7 +163,7 @@ class _Share:
 class _Line:
     """T(k) as a line through what was timed, which starts with an expected slope."""
 
-    WEIGHT = 4.0
+    WEIGHT = 12.0
     """Of the expected slope: as much as so many cycles one token apart."""
 
     def __init__(self, slope: float, memory: float) -> None:

@@ -62,9 +62,13 @@ def test_auto_drafts_as_much_as_it_may_where_all_is_kept() -> None:
 
 
 def test_auto_drafts_as_much_as_pays() -> None:
-    """Two of each draft are kept. Tokens by seconds for γ = 1, 2, 3: 2/1.15, 3/1.3, 3/1.45."""
+    """Two of each draft are kept. Tokens by seconds for γ = 1, 2, 3: 2/1.15, 3/1.3, 3/1.45.
+
+    A third is tried now and then: what was seen of it counts less and less.
+    """
     chosen = settled(Auto(6), 60, accepted=2, step=0.05, one=1.0, slope=0.1)
-    assert set(chosen[-20:]) == {2}
+    assert set(chosen[-20:]) <= {2, 3}
+    assert chosen[-20:].count(2) >= 18
 
 
 def test_auto_falls_back_to_plain_steps_and_looks_again() -> None:
