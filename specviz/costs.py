@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,16 +17,16 @@ from pydantic import BaseModel, ConfigDict
 
 from specviz.engine import decode
 from specviz.errors import UserError
-from specviz.events import Cycle
 from specviz.machine import Machine, this_machine
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import Settings
+from specviz.trace import abreast
 
 PASS_LENGTHS = (*range(1, 17), 20, 24, 28, 32)
 CONTEXT = 128
 """Tokens in the cache before each pass."""
 
-_ROUNDS = 15
+_ROUNDS = 11
 _DRAFTED = 4
 """Tokens of each draft that is timed."""
 _DRAFT_TOKENS = 48
@@ -62,7 +62,7 @@ class PassCost(BaseModel):
     """k"""
     seconds: Spread
     v: Spread
-    """T(k) / T(1), both of the same round."""
+    """T(k) / T(1), of a pass over one token just before."""
     bytes: int
     """Weights and cached keys and values that it reads."""
     operations: int
@@ -78,7 +78,7 @@ class DraftCost(BaseModel):
     seconds: Spread
     """A proposed token."""
     c: Spread
-    """The same in units of T(1)."""
+    """The same in units of T(1), of plain decoding's cycles between."""
 
 
 class Costs(BaseModel):
@@ -107,10 +107,9 @@ def measure_costs(
     """
     total = _ROUNDS + len(drafters) + 2
     passes = measure_passes(target, lengths, progress=lambda done, _: progress(done, total))
-    single = passes[0].seconds.median
     drafts = []
     for done, drafter in enumerate(drafters, start=_ROUNDS + 1):
-        drafts.append(_measure_draft(target, drafter, single))
+        drafts.append(_measure_draft(target, drafter))
         progress(done, total)
     bandwidth = _bandwidth(target.device)
     progress(total - 1, total)
@@ -131,28 +130,41 @@ def measure_passes(
     *,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[PassCost]:
-    """T(k) and v(k) for 1 and each of `lengths`, in rounds that go through all of them."""
+    """T(k) and v(k) for 1 and each of `lengths`, in rounds that go through all of them.
+
+    In front of each pass one over a single token is timed: some machines change their speed within
+    a round, and to both of them alike.
+    """
     lengths = sorted({1, *lengths})
     seconds: dict[int, list[float]] = {k: [] for k in lengths}
+    ratios: dict[int, list[float]] = {k: [] for k in lengths}
     tokens = torch.arange(CONTEXT + max(lengths), device=target.device)
     tokens %= target.vocabulary_size
     model = target.open()
+
+    def timed(k: int) -> float:
+        start = time.perf_counter()
+        # Reading a value back makes the host wait for a GPU's work.
+        model.forward(tokens[CONTEXT : CONTEXT + k]).logits[0, 0].item()
+        took = time.perf_counter() - start
+        model.roll_back(CONTEXT)
+        return took
+
     with torch.inference_mode():
         model.forward(tokens[:CONTEXT], keep=1)
         for done in range(_ROUNDS + 1):
             for k in lengths if done % 2 else reversed(lengths):
-                start = time.perf_counter()
-                # Reading a value back makes the host wait for a GPU's work.
-                model.forward(tokens[CONTEXT : CONTEXT + k]).logits[0, 0].item()
+                single, took = timed(1), timed(k)
                 if done:  # the first round warms up
-                    seconds[k].append(time.perf_counter() - start)
-                model.roll_back(CONTEXT)
+                    seconds[k].append(took)
+                    ratios[k].append(took / single)
             progress(done, _ROUNDS)
+    ratios[1] = [1.0]
     return [
         PassCost(
             tokens=k,
             seconds=Spread.of(seconds[k]),
-            v=Spread.of([t / one for t, one in zip(seconds[k], seconds[1], strict=True)]),
+            v=Spread.of(ratios[k]),
             bytes=_bytes_of_a_pass(target, k),
             operations=_operations_of_a_pass(target, k),
         )
@@ -160,26 +172,27 @@ def measure_passes(
     ]
 
 
-def _measure_draft(target: LanguageModel, drafter: str, single_pass: float) -> DraftCost:
-    """From real cycles, in which the target's own passes come between."""
-    settings = Settings(drafter=drafter, gamma=_DRAFTED, max_new_tokens=_DRAFT_TOKENS)
-    steps = list(_draft_steps(target, settings))
+def _measure_draft(target: LanguageModel, drafter: str) -> DraftCost:
+    """From real cycles, with plain decoding's between."""
+    settings = Settings(gamma=_DRAFTED, max_new_tokens=_DRAFT_TOKENS)
+    ours, plain = abreast(
+        [
+            decode(target, _PROMPT, settings.model_copy(update={"drafter": name}), record=False)
+            for name in (drafter, "none")
+        ]
+    )
+    steps = [cycle.seconds.draft / cycle.drafted for cycle in ours.cycles[1:] if cycle.drafted]
     if not steps:
         raise UserError(
             f"The drafter {drafter} proposes nothing, so it has no cost: choose another."
         )
     seconds = Spread.of(steps)
+    single = Spread.of([cycle.seconds.verify for cycle in plain.cycles]).median
     return DraftCost(
         drafter=drafter,
         seconds=seconds,
-        c=Spread(**{name: value / single_pass for name, value in seconds}),
+        c=Spread(**{name: value / single for name, value in seconds}),
     )
-
-
-def _draft_steps(target: LanguageModel, settings: Settings) -> Iterator[float]:
-    for event in decode(target, _PROMPT, settings, record=False):
-        if isinstance(event, Cycle) and event.drafted and event.index:
-            yield event.seconds.draft / event.drafted
 
 
 def _bytes_of_a_pass(target: LanguageModel, tokens: int) -> int:

@@ -7,7 +7,7 @@ cycle of recorded runs how many of its guesses were kept and how sure it was of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -15,14 +15,14 @@ from torch import Tensor
 
 from specviz.costs import CONTEXT, Spread
 from specviz.engine import decode
-from specviz.events import Cycle, Event
+from specviz.events import Cycle
 from specviz.load import Draft, LoadCosts
 from specviz.machine import Machine, this_machine
 from specviz.metrics import draft_cost, judged, speedup, summarize
 from specviz.runtime.cache import roll_back, rollback_cache
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import Settings
-from specviz.trace import Trace, collect
+from specviz.trace import Trace, abreast
 
 BATCHES = (1, 2, 4, 8, 16)
 LENGTHS = (1, 2, 3, 5, 9)
@@ -30,8 +30,6 @@ LONGEST = 8
 """γ of the recorded runs; shorter drafts are read off them."""
 _ROUNDS = 2
 """Of each batch size, after every prompt."""
-_APART = 16
-"""Tokens of an answer between two rounds of passes for one user."""
 
 
 class MeasuredLoad(BaseModel):
@@ -70,7 +68,7 @@ def measure_load(
             decode(target, prompt, settings.model_copy(update={"drafter": name}))
             for name in (drafter, "none")
         ]
-        with_drafter, alone = _abreast(runs, passes[0].measure)
+        with_drafter, alone = abreast(runs, passes[0].measure)
         ours.append(with_drafter)
         plain.append(alone)
         done = (len(ours) - 1) * steps + 1
@@ -102,31 +100,6 @@ def _draft(cycle: Cycle) -> Draft:
         sure *= 1.0 if proposal.confidence is None else proposal.confidence
         confidence.append(max(sure, 1e-9))
     return Draft(accepted=cycle.accepted, confidence=tuple(confidence))
-
-
-def _abreast(runs: Sequence[Iterator[Event]], measure: Callable[[], None]) -> list[Trace]:
-    """All runs to their ends, always the one that has written least.
-
-    So a machine that changes its speed meanwhile does it to all of them, and to the passes that
-    `measure` takes between them.
-    """
-    events: list[list[Event]] = [[] for _ in runs]
-    written = [0] * len(runs)
-    going = set(range(len(runs)))
-    measured = 0
-    while going:
-        least = min(going, key=written.__getitem__)
-        event = next(runs[least], None)
-        if event is None:
-            going.remove(least)
-            continue
-        events[least].append(event)
-        if isinstance(event, Cycle):
-            written[least] += len(event.emitted)
-        if min(written) >= measured * _APART:
-            measure()
-            measured += 1
-    return [collect(each) for each in events]
 
 
 class _Passes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,6 +23,9 @@ from specviz.events import (
 
 MAX_TRACE_BYTES = 128 * 1024 * 1024
 MAX_TRACE_EVENTS = 200_000
+
+APART = 16
+"""Tokens of each run that is abreast of others, from one pause to the next."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,32 @@ def collect(events: Iterable[Event]) -> Trace:
     if started is None:
         raise UserError("This trace holds no run: choose a file that specviz wrote.")
     return Trace(started, prefilled, tuple(cycles), ended)
+
+
+def abreast(
+    runs: Sequence[Iterator[Event]], between: Callable[[], None] = lambda: None
+) -> list[Trace]:
+    """Gather several runs side by side: whichever has written least goes on.
+
+    So a machine that changes its speed meanwhile does it to all of them alike, and to what
+    `between` measures: it is called at the start and every `APART` tokens.
+    """
+    events: list[list[Event]] = [[] for _ in runs]
+    written = [0] * len(runs)
+    going = set(range(len(runs)))
+    called = 0
+    while going:
+        if min(written) >= called * APART:
+            between()
+            called += 1
+        least = min(going, key=written.__getitem__)
+        event = next(runs[least], None)
+        if event is None:
+            going.remove(least)
+        else:
+            events[least].append(event)
+            written[least] += len(event.emitted) if isinstance(event, Cycle) else 0
+    return [collect(each) for each in events]
 
 
 def line(event: Event) -> str:

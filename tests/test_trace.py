@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from specviz import trace as traces
 from specviz.errors import UserError
-from specviz.events import RunFailed
+from specviz.events import Cycle, Event, RunFailed
 from specviz.trace import line, parse, read, write
 from tests.tiny import run, target
 
@@ -128,3 +129,28 @@ def test_a_failed_run_can_be_written_and_opened(recorded: traces.Trace) -> None:
     buffer = io.StringIO()
     assert list(write(events, buffer)) == events
     assert parse(buffer.getvalue().encode()).ended == events[-1]
+
+
+def test_of_runs_abreast_the_one_goes_on_that_has_written_least() -> None:
+    """One writes a token a cycle, the other up to four; and every 16 tokens there is a pause."""
+    pulled: list[str] = []
+
+    def told(name: str, trace: traces.Trace) -> Iterator[Event]:
+        for event in trace.events:
+            if isinstance(event, Cycle):
+                pulled.extend(name * len(event.emitted))
+            yield event
+
+    copied = run(target(), "abcabcabcabc", drafter="lookup", gamma=3, max_new_tokens=40)
+    plain = run(target(), "abcabcabcabc", drafter="none", max_new_tokens=40)
+    assert len(copied.cycles) < len(plain.cycles)
+    runs = [told("c", copied), told("p", plain)]
+    assert traces.abreast(runs, lambda: pulled.append("|")) == [copied, plain]
+    assert pulled.count("|") == 3
+    written = [0, 0]
+    for name in pulled:
+        if name == "|":
+            assert min(written) in range(0, 40, 16)
+        else:
+            written["cp".index(name)] += 1
+            assert abs(written[0] - written[1]) <= 4

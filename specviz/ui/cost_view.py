@@ -52,9 +52,9 @@ def show(costs: Costs) -> None:
             _("A pass over k tokens"),
             help=_(
                 "v(k) = T(k) / T(1): the time of one pass of the model over k tokens, in units of "
-                "a pass over one. Checking γ guesses takes a pass over γ + 1. The bars are "
-                "quartiles of {rounds} rounds."
-            ).format(rounds=15),
+                "a pass over one just before. Checking γ guesses takes a pass over γ + 1. The bars "
+                "are quartiles of several rounds."
+            ),
         )
         words = {
             "v": _("measured"),
