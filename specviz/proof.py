@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 from scipy.stats import chi2
 from torch import Tensor
 
@@ -38,26 +38,40 @@ class Exercised(BaseModel):
     resampled: int
 
 
-class Proof(BaseModel):
-    """What the test came to."""
+class PairTest(BaseModel):
+    """A chi-square test of pairs, and whether it could have failed."""
 
     model_config = ConfigDict(frozen=True)
 
-    pairs: int
-    seed: int
-    fault: str | None
     statistic: float
     degrees_of_freedom: int
     critical_value: float
     """What chance exceeds once in a thousand."""
-    passed: bool
     control_statistic: float
     """The drafter's own pairs, put to the same test."""
     noise_floor: float
     """As many pairs drawn from the joint distribution itself: what chance alone comes to."""
+    exercised: Exercised
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def passed(self) -> bool:
+        """Under the critical value, which the drafter's own exceed, with every branch taken."""
+        took = self.exercised
+        return (
+            self.statistic < self.critical_value < self.control_statistic
+            and min(took.accepted, took.rejected, took.resampled) > 0
+        )
+
+
+class Proof(PairTest):
+    """What the test came to."""
+
+    pairs: int
+    seed: int
+    fault: str | None
     walk: tuple[tuple[int, float], ...]
     """The statistic on the way: after so many pairs."""
-    exercised: Exercised
     counts: tuple[tuple[int, ...], ...]
     """Pairs observed: rows by the first token, columns by the second."""
     expected: tuple[tuple[float, ...], ...]
@@ -219,21 +233,14 @@ def prove(
     procedure = _FAULTS[fault] if fault else _Procedure()
     sampled, exercised = sample_pairs(pairs, seed, procedure, target, drafter)
     counts = _count(sampled)
-    statistic, critical = chi_square(counts, joint), critical_value(joint.numel() - 1)
-    control_statistic = chi_square(_count(_own_pairs(q, pairs, seed)), joint)
     return Proof(
         pairs=pairs,
         seed=seed,
         fault=fault,
-        statistic=statistic,
+        statistic=chi_square(counts, joint),
         degrees_of_freedom=joint.numel() - 1,
-        critical_value=critical,
-        passed=(
-            statistic < critical
-            and control_statistic > critical
-            and min(exercised.accepted, exercised.rejected, exercised.resampled) > 0
-        ),
-        control_statistic=control_statistic,
+        critical_value=critical_value(joint.numel() - 1),
+        control_statistic=chi_square(_count(_own_pairs(q, pairs, seed)), joint),
         noise_floor=chi_square(_count(_own_pairs(p, pairs, seed + 1)), joint),
         walk=_walk(sampled, joint),
         exercised=exercised,

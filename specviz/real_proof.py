@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
 from specviz.engine import decode
 from specviz.errors import UserError
-from specviz.proof import Exercised, chi_square, critical_value
+from specviz.proof import Exercised, PairTest, chi_square, critical_value
 from specviz.runtime.language_model import LanguageModel
 from specviz.sampling import Sampler, draw
 from specviz.settings import Settings
@@ -28,10 +27,8 @@ _RAREST = 5.0
 """A cell that is expected less often is counted together with the others of its kind."""
 
 
-class RealProof(BaseModel):
+class RealProof(PairTest):
     """What the test came to."""
-
-    model_config = ConfigDict(frozen=True)
 
     target: str
     drafter: str
@@ -39,15 +36,6 @@ class RealProof(BaseModel):
     top_p: float
     runs: int
     tokens: tuple[str, ...]
-    statistic: float
-    degrees_of_freedom: int
-    critical_value: float
-    passed: bool
-    control_statistic: float
-    """The drafter's own pairs, put to the same test."""
-    noise_floor: float
-    """As many pairs drawn from the joint distribution itself."""
-    exercised: Exercised
 
 
 def prove_real(
@@ -114,7 +102,6 @@ def prove_real(
     # What was copied from elsewhere cannot come from the target at all.
     control = float("inf") if copied else _test(drafters, joint)[0]
     floor, _ = _test(torch.bincount(chance, minlength=joint.numel()).reshape(joint.shape), joint)
-    critical = critical_value(degrees)
     return RealProof(
         target=target.id,
         drafter=settings.drafter,
@@ -124,8 +111,7 @@ def prove_real(
         tokens=tuple(target.pieces[token] for token in allowed),
         statistic=statistic,
         degrees_of_freedom=degrees,
-        critical_value=critical,
-        passed=statistic < critical < control and min(accepted, rejected) > 0,
+        critical_value=critical_value(degrees),
         control_statistic=control,
         noise_floor=floor,
         exercised=Exercised(accepted=accepted, rejected=rejected, resampled=rejected),
