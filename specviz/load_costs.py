@@ -22,7 +22,7 @@ from specviz.metrics import draft_cost, judged, speedup, summarize
 from specviz.runtime.cache import roll_back, rollback_cache
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import Settings
-from specviz.trace import Trace, abreast
+from specviz.trace import APART, Trace, abreast
 
 BATCHES = (1, 2, 4, 8, 16)
 LENGTHS = (1, 2, 3, 5, 9)
@@ -62,20 +62,27 @@ def measure_load(
     passes = [_Passes(target, batch) for batch in batches]
     ours: list[Trace] = []
     plain: list[Trace] = []
-    steps = _ROUNDS * len(batches) + 1
-    for prompt in prompts:
+    pauses = -(-max_new_tokens // APART)
+    steps = pauses + _ROUNDS * len(passes)
+    done = 0
+
+    def measure(each: _Passes) -> None:
+        nonlocal done
+        each.measure()
+        done += 1
+        progress(done, steps * len(prompts))
+
+    for number, prompt in enumerate(prompts):
         runs = [
             decode(target, prompt, settings.model_copy(update={"drafter": name}))
             for name in (drafter, "none")
         ]
-        with_drafter, alone = abreast(runs, passes[0].measure)
+        with_drafter, alone = abreast(runs, lambda: measure(passes[0]))
         ours.append(with_drafter)
         plain.append(alone)
-        done = (len(ours) - 1) * steps + 1
-        progress(done, steps * len(prompts))
-        for measured, each in enumerate(passes * _ROUNDS, start=1):
-            each.measure()
-            progress(done + measured, steps * len(prompts))
+        done = number * steps + pauses  # answers may be shorter
+        for each in passes * _ROUNDS:
+            measure(each)
     guessing, not_guessing = summarize(*ours), summarize(*plain)
     return MeasuredLoad(
         machine=this_machine(target),
