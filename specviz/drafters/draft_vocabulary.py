@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from specviz.runtime.half_linear import HalfLinear
+
 
 class DraftHead(nn.Module):
     """The target's own head, cut to some ids. Not trained: only the ids are ever stored."""
@@ -24,6 +26,11 @@ class DraftHead(nn.Module):
         self.vocabulary_size = len(self._full)
         self.register_buffer("ids", ids.to(self._full.device), persistent=False)
         self.register_buffer("weight", self.rows(self.ids), persistent=False)
+        self._half: HalfLinear | None = None
+
+    def hold_half(self) -> None:
+        """Multiply with weights of 16 bits from now on, on a CPU."""
+        self._half = HalfLinear(self.weight)
 
     def rows(self, ids: Tensor) -> Tensor:
         """The head's rows of any ids: [n] → [n, width]."""
@@ -35,7 +42,7 @@ class DraftHead(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Logits of the target's vocabulary, −∞ outside the ids: [..., width] → [..., V]."""
-        short = nn.functional.linear(states, self.weight)
+        short = self._half(states) if self._half else nn.functional.linear(states, self.weight)
         full = short.new_full((*short.shape[:-1], self.vocabulary_size), -torch.inf)
         full[..., self.ids] = short
         return full

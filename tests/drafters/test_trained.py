@@ -22,6 +22,7 @@ from specviz.drafters.trained import (
     own_weights,
 )
 from specviz.errors import UserError
+from specviz.runtime.half_linear import HalfLinear
 from specviz.runtime.language_model import LanguageModel
 from tests.tiny import FAMILIES, VOCABULARY, run, target, tiny
 from tests.trained import STATE_LAYERS, write_trained
@@ -34,11 +35,16 @@ def test_what_is_stored_comes_back_within_8_bits(kind: str, tmp_path: Path) -> N
     torch.manual_seed(3)
     head = DraftHead(target().model, torch.arange(VOCABULARY))
     module = new_module(kind, target().model, head, len(loaded.card.state_layers))
-    original, restored = (own_weights(one, target().model) for one in (module, loaded.module))
+    original = own_weights(module, target().model)
+    restored = own_weights(loaded.module, target().model)
+    for name, layer in loaded.module.named_modules():
+        if isinstance(layer, HalfLinear) and "lm_head" not in name:
+            restored[f"{name}.weight"], _ = torch.ops.quantized.linear_unpack_fp16(layer._packed)
     assert original.keys() == restored.keys()
     for name, tensor in original.items():
         step = tensor.abs().amax(-1, keepdim=True) / 127
-        assert ((restored[name] - tensor).abs() <= step / 2 + 1e-6).all(), name
+        rounding = tensor.abs() * 2**-10  # to float16
+        assert ((restored[name] - tensor).abs() <= step / 2 + rounding + 1e-6).all(), name
     stored = load_file(path)
     assert not any("embed" in name or "lm_head" in name for name in stored)
     assert {stored[name].dtype for name in stored if f"{name}.scale" in stored} == {torch.int8}
@@ -53,6 +59,16 @@ def test_the_head_is_the_target_s_own_over_some_ids() -> None:
     assert torch.allclose(found[:, ids], whole[:, ids], atol=1e-5)
     found[:, ids] = -torch.inf
     assert (found == -torch.inf).all()
+
+
+def test_a_head_of_16_bits_says_the_same() -> None:
+    head = DraftHead(target().model, torch.tensor([3, 97, 256]))
+    states = torch.randn(2, 32)
+    before = head(states)
+    head.hold_half()
+    after = head(states)
+    assert not torch.equal(after, before)
+    assert torch.allclose(after, before, atol=2e-3)
 
 
 def test_a_head_takes_up_what_the_context_names() -> None:
