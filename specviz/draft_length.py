@@ -77,8 +77,8 @@ class Auto:
     """What a count is still worth when the next one comes."""
     PRIOR = 4.0
     """Cases that an estimate starts with, before there are any."""
-    ACCEPTANCE = 0.6
-    STEP = 0.08
+    ACCEPTANCE = 0.7
+    STEP = 0.05
     """C as a part of T(1), until it was timed."""
     SLOPE = 0.05
     """What one more token adds to a pass, as a part of T(1), until that was timed."""
@@ -92,6 +92,7 @@ class Auto:
         self._proposed, self._reached, self._kept = (
             [_Share() for _ in range(most)] for _ in range(3)
         )
+        self._has_read = False
         self._steps = _Share()
         self._passes = _Line(self.SLOPE, self.MEMORY)
         self._plain_passes = _Share()
@@ -124,10 +125,11 @@ class Auto:
         self._passes.add(cycle.drafted + 1, seconds)
         if not cycle.drafted:
             self._plain_passes.count(seconds, self.MEMORY)
-        else:
-            # A drafter's first step reads the whole prompt, and must not count for much.
+        elif self._has_read:
             step = min(cycle.seconds.draft / cycle.drafted, 2 * self._step())
             self._steps.count(step, self.MEMORY)
+        else:  # a drafter's first step reads the whole prompt
+            self._has_read = True
         for position in range(min(cycle.gamma, self._most)):
             self._proposed[position].count(cycle.drafted > position, self.MEMORY)
             if cycle.accepted >= position:
