@@ -14,13 +14,15 @@ from typing import Any
 
 import torch
 from pydantic import BaseModel, ConfigDict
+from torch import Tensor
 
 from specviz.engine import decode
 from specviz.errors import UserError
 from specviz.machine import Machine, this_machine
+from specviz.runtime.cache import roll_back, rollback_cache
 from specviz.runtime.language_model import LanguageModel
-from specviz.settings import Settings
-from specviz.trace import abreast
+from specviz.settings import PLAIN, Settings
+from specviz.trace import Trace, abreast
 
 PASS_LENGTHS = (*range(1, 17), 20, 24, 28, 32)
 CONTEXT = 128
@@ -138,28 +140,15 @@ def measure_passes(
     lengths = sorted({1, *lengths})
     seconds: dict[int, list[float]] = {k: [] for k in lengths}
     ratios: dict[int, list[float]] = {k: [] for k in lengths}
-    tokens = torch.arange(CONTEXT + max(lengths), device=target.device)
-    tokens %= target.vocabulary_size
-    model = target.open()
-
-    def timed(k: int) -> float:
-        start = time.perf_counter()
-        # Reading a value back makes the host wait for a GPU's work.
-        model.forward(tokens[CONTEXT : CONTEXT + k]).logits[0, 0].item()
-        took = time.perf_counter() - start
-        model.roll_back(CONTEXT)
-        return took
-
-    with torch.inference_mode():
-        model.forward(tokens[:CONTEXT], keep=1)
-        for done in range(_ROUNDS + 1):
-            for k in lengths if done % 2 else reversed(lengths):
-                single, took = timed(1), timed(k)
-                if done:  # the first round warms up
-                    seconds[k].append(took)
-                    ratios[k].append(took / single)
-            progress(done, _ROUNDS)
-    ratios[1] = [1.0]
+    passes = TimedPasses(target, max(lengths))
+    for done in range(_ROUNDS + 1):
+        for k in lengths if done % 2 else reversed(lengths):
+            single = passes.seconds(1)
+            took = single if k == 1 else passes.seconds(k)
+            if done:  # the first round warms up
+                seconds[k].append(took)
+                ratios[k].append(took / single)
+        progress(done, _ROUNDS)
     return [
         PassCost(
             tokens=k,
@@ -172,15 +161,56 @@ def measure_passes(
     ]
 
 
+class TimedPasses:
+    """Passes of the target for B users, each behind `CONTEXT` tokens of theirs."""
+
+    def __init__(self, target: LanguageModel, longest: int, batch: int = 1) -> None:
+        tokens = torch.arange(CONTEXT + longest, device=target.device)
+        self._tokens = (tokens % target.vocabulary_size).expand(batch, -1)
+        self._model = target.model
+        self._cache = rollback_cache(target.model.config)
+
+    def seconds(self, k: int) -> float:
+        """T(B, k): one pass over k tokens of each."""
+        if not self._cache.get_seq_length():
+            self._pass(0, CONTEXT)
+        start = time.perf_counter()
+        # Reading a value back makes the host wait for a GPU's work.
+        self._pass(CONTEXT, CONTEXT + k)[0, 0, 0].item()
+        took = time.perf_counter() - start
+        roll_back(self._cache, CONTEXT)
+        return took
+
+    @torch.inference_mode()
+    def _pass(self, start: int, end: int) -> Tensor:
+        logits: Tensor = self._model(
+            input_ids=self._tokens[:, start:end],
+            cache=self._cache,
+            use_cache=True,
+            logits_to_keep=0 if start else 1,
+        ).logits
+        return logits
+
+
+def beside_plain(
+    target: LanguageModel,
+    prompt: str,
+    settings: Settings,
+    *,
+    record: bool,
+    between: Callable[[], None] = lambda: None,
+) -> tuple[Trace, Trace]:
+    """A run and plain decoding of the same prompt, abreast."""
+    plain = settings.model_copy(update={"drafter": PLAIN})
+    runs = [decode(target, prompt, each, record=record) for each in (settings, plain)]
+    ours, alone = abreast(runs, between)
+    return ours, alone
+
+
 def _measure_draft(target: LanguageModel, drafter: str) -> DraftCost:
     """From real cycles, with plain decoding's between."""
-    settings = Settings(gamma=_DRAFTED, max_new_tokens=_DRAFT_TOKENS)
-    ours, plain = abreast(
-        [
-            decode(target, _PROMPT, settings.model_copy(update={"drafter": name}), record=False)
-            for name in (drafter, "none")
-        ]
-    )
+    settings = Settings(drafter=drafter, gamma=_DRAFTED, max_new_tokens=_DRAFT_TOKENS)
+    ours, plain = beside_plain(target, _PROMPT, settings, record=False)
     steps = [cycle.seconds.draft / cycle.drafted for cycle in ours.cycles[1:] if cycle.drafted]
     if not steps:
         raise UserError(

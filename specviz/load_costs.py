@@ -6,23 +6,18 @@ cycle of recorded runs how many of its guesses were kept and how sure it was of 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
-import torch
 from pydantic import BaseModel, ConfigDict
-from torch import Tensor
 
-from specviz.costs import CONTEXT, Spread
-from specviz.engine import decode
+from specviz.costs import Spread, TimedPasses, beside_plain
 from specviz.events import Cycle
 from specviz.load import Draft, LoadCosts
 from specviz.machine import Machine, this_machine
 from specviz.metrics import draft_cost, judged, speedup, summarize
-from specviz.runtime.cache import roll_back, rollback_cache
 from specviz.runtime.language_model import LanguageModel
 from specviz.settings import Settings
-from specviz.trace import APART, Trace, abreast
+from specviz.trace import APART, Trace
 
 BATCHES = (1, 2, 4, 8, 16)
 LENGTHS = (1, 2, 3, 5, 9)
@@ -73,11 +68,9 @@ def measure_load(
         progress(done, steps * len(prompts))
 
     for number, prompt in enumerate(prompts):
-        runs = [
-            decode(target, prompt, settings.model_copy(update={"drafter": name}))
-            for name in (drafter, "none")
-        ]
-        with_drafter, alone = abreast(runs, lambda: measure(passes[0]))
+        with_drafter, alone = beside_plain(
+            target, prompt, settings, record=True, between=lambda: measure(passes[0])
+        )
         ours.append(with_drafter)
         plain.append(alone)
         done = number * steps + pauses  # answers may be shorter
@@ -110,20 +103,16 @@ def _draft(cycle: Cycle) -> Draft:
 
 
 class _Passes:
-    """Passes for B users, timed on a cache of `CONTEXT` tokens each."""
+    """Passes for B users, in rounds."""
 
     def __init__(self, target: LanguageModel, batch: int) -> None:
-        tokens = torch.arange(CONTEXT + max(LENGTHS), device=target.device)
-        self._tokens = (tokens % target.vocabulary_size).expand(batch, -1)
-        self._model = target.model
-        self._cache = rollback_cache(target.model.config)
+        self._passes = TimedPasses(target, max(LENGTHS), batch)
         self._seconds: list[list[float]] = []
         """A row for each round, a column for each of `LENGTHS`."""
 
     def measure(self) -> None:
         """One round: a pass of each length; the first round warms up and does not count."""
         if not self._seconds:
-            self._time(self._tokens[:, :CONTEXT])
             self._round()
         self._seconds.append(self._round())
 
@@ -133,17 +122,4 @@ class _Passes:
         return tuple(Spread.of(column).median for column in columns)
 
     def _round(self) -> list[float]:
-        seconds = []
-        for k in LENGTHS:
-            seconds.append(self._time(self._tokens[:, CONTEXT : CONTEXT + k]))
-            roll_back(self._cache, CONTEXT)
-        return seconds
-
-    @torch.inference_mode()
-    def _time(self, part: Tensor) -> float:
-        start = time.perf_counter()
-        logits = self._model(
-            input_ids=part, cache=self._cache, use_cache=True, logits_to_keep=max(LENGTHS)
-        ).logits
-        logits[0, 0, 0].item()  # reading a value back makes the host wait for a GPU's work
-        return time.perf_counter() - start
+        return [self._passes.seconds(k) for k in LENGTHS]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -69,8 +68,7 @@ def invented_chats(
     """
     device = target.device
     before, after = _form(target)
-    encode = partial(target.tokenizer.encode, add_special_tokens=False)
-    beginnings = [[*before, *encode(opening)] for opening in openings]
+    beginnings = [[*before, *_ids(target, opening)] for opening in openings]
     openers = random.Random(seed)
     places = [_Row(beginnings, after, openers) for _ in range(rows)]
     answer_temperature = torch.tensor(TEMPERATURES, device=device).repeat(rows)[:rows]
@@ -133,5 +131,10 @@ def _form(target: LanguageModel) -> tuple[list[int], list[int]]:
         [{"role": "user", "content": _MARK}], add_generation_prompt=True, tokenize=False
     )
     before, _, after = str(form).partition(_MARK)
-    encode = partial(target.tokenizer.encode, add_special_tokens=False)
-    return encode(before), encode(after)
+    return _ids(target, before), _ids(target, after)
+
+
+def _ids(target: LanguageModel, text: str) -> list[int]:
+    """Of a part of a chat, with nothing added."""
+    ids: list[int] = target.tokenizer.encode(text, add_special_tokens=False)
+    return ids

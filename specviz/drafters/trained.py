@@ -22,9 +22,11 @@ from transformers import PreTrainedModel
 from specviz.drafters.draft_vocabulary import DraftHead
 from specviz.drafters.mtp import ECHO_MATCH, MtpBlock, block_config
 from specviz.errors import UserError
+from specviz.runtime.cpu_linear import speed_up_linear_layers
 from specviz.runtime.half_linear import can_hold_half, hold_half
 from specviz.runtime.language_model import LanguageModel
 from specviz.runtime.layers import copied_layers
+from specviz.runtime.loading import fast_at_bfloat16
 
 KINDS = ("mtp", "small-2", "small-4")
 
@@ -153,6 +155,8 @@ def load_trained(file_or_kind: str, target: LanguageModel) -> Trained:
     if can_hold_half(target.device):
         hold_half(module)
         head.hold_half()
+    else:
+        speed_up_linear_layers(module, multiplies_bfloat16=fast_at_bfloat16(str(target.device)))
     return Trained(card, module, head)
 
 
