@@ -41,12 +41,21 @@ with left:
         WITH_FAULTS,
         format_func=fault_name,
         key="proof.fault",
-        help=_("Mistakes that real implementations have made. Each must break the proof."),
+        persist_state="session",
+        help=_(
+            "Mistakes that real implementations have made. Each breaks the proof, unless the "
+            "models agree."
+        ),
     )
     if fault is not None:
         st.caption(faults()[fault][1])
     seed = st.number_input(
-        _("Seed"), 0, 2**31, key="proof.seed", help=_("Another seed draws other pairs.")
+        _("Seed"),
+        0,
+        2**31,
+        key="proof.seed",
+        persist_state="session",
+        help=_("Another seed draws other pairs."),
     )
 with right:
     try:

@@ -57,7 +57,7 @@ often{_and_context(card.kind)}, with the target's own head cut to them.
 - **Training**: {recipe.steps:,} steps of about {recipe.batch_tokens:,} tokens, AdamW, learning
   rate {recipe.learning_rate:g} at its peak{_unrolled(card.kind, recipe)}, seed {recipe.seed}.
   {note}
-- **Held out** (one text in 40): greedy guesses kept {_percents(training["held_out_agreement"])};
+- **Held out** (unseen texts): greedy guesses kept {_percents(training["held_out_agreement"])};
   expected at temperature 1: {_percents(training["held_out_overlap"])}{_by_place(card.kind)}.
 - **In the file**: matrices in 8 bits with a scale a row.
 

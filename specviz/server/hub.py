@@ -149,18 +149,21 @@ class Hub:
         return job
 
     def measure(
-        self, work: Callable[[Any, Report[Result]], Result], *, dtype: str = "auto"
+        self, name: str, work: Callable[[Any, Report[Result]], Result], *, dtype: str = "auto"
     ) -> Measurement[Result]:
         """Put a measurement of the default model in the queue.
 
         Args:
+            name: of what it measures, as “cost”.
             work: is given the model and the report to call after every step.
             dtype: as for `load`.
 
         Raises:
             UserError: if the queue is full.
         """
-        measurement = Measurement(new_id(), lambda report: work(self._load(dtype=dtype), report))
+        measurement = Measurement(
+            new_id(), name, lambda report: work(self._load(dtype=dtype), report)
+        )
         with self._changed:
             self._check_room()
             self._measurements[measurement.id] = measurement

@@ -51,6 +51,7 @@ class Measurement(Generic[Result]):
     def __init__(
         self,
         id: str,
+        name: str,
         work: Callable[[Report[Result]], Result],
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -59,11 +60,13 @@ class Measurement(Generic[Result]):
 
         Args:
             id: unguessable.
+            name: of what it measures, as “cost”.
             work: does it, and calls the report it is given after every step: that is where a
                 cancelled one ends.
             clock: in seconds.
         """
         self.id = id
+        self.name = name
         self._work = work
         self._clock = clock
         self._status = Status("queued")

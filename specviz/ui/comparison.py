@@ -19,15 +19,21 @@ _BETWEEN = "."
 
 
 def current_jobs(hub: Hub) -> list[Job]:
-    """Those of the page's address, or else those that this session compared last."""
-    asked = st.query_params.get(_PARAMETER) or st.session_state.get(_KEPT, "")
+    """Those of the page's address, or else those that this session compared last.
+
+    Those that were opened by their address bring their settings into the controls.
+    """
+    kept = st.session_state.get(_KEPT, "")
+    asked = st.query_params.get(_PARAMETER) or kept
     jobs = []
-    for id in filter(None, asked.split(_BETWEEN)):
+    for id in dict.fromkeys(filter(None, asked.split(_BETWEEN))):
         try:
             jobs.append(hub.get(id))
         except UnknownJobError as error:
             st.warning(str(error))
             break
+    if jobs and asked != kept:
+        controls.adopt_comparison([job.request for job in jobs])
     _remember(jobs)
     return jobs
 

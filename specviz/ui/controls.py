@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -58,10 +59,6 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-_TYPED_ELSEWHERE = ("tune.prompts",)
-"""What somebody has written on another page, and would not want to write again."""
-
-
 def _key(name: str) -> str:
     return f"control.{name}"
 
@@ -70,9 +67,6 @@ def keep() -> None:
     """Hold on to every value: Streamlit forgets those of widgets that a page does not show."""
     for name, default in _DEFAULTS.items():
         st.session_state[_key(name)] = st.session_state.get(_key(name), default)
-    for key in _TYPED_ELSEWHERE:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
 
 
 def compared() -> list[JobRequest]:
@@ -122,22 +116,40 @@ def chosen(**instead: Any) -> JobRequest:
 
 def adopt(request: JobRequest) -> None:
     """Set the controls to what was asked for, before they are drawn."""
-    settings = request.settings
-    kind, _colon, argument = settings.drafter.partition(":")
-    values: dict[str, Any] = {
-        "preset": next((key for key, p in PRESETS.items() if p.prompt == request.prompt), None),
-        "prompt": request.prompt,
-        "target": request.target or "",
-        "dtype": request.dtype,
-        "race": request.race,
-        **{name: getattr(settings, name) for name in Settings.model_fields if name in _DEFAULTS},
-        "drafter": kind,
-        "stop": list(settings.stop),
-    }
+    kind, _colon, argument = request.settings.drafter.partition(":")
+    values = {**_asked(request), "drafter": kind, "race": request.race}
     if kind == "early-exit" and argument.isdecimal():
         values["layers"] = int(argument)
     if kind == "model":
         values["drafter_model"] = argument
+    _set(values)
+
+
+def adopt_comparison(requests: Sequence[JobRequest]) -> None:
+    """The same of a comparison, whose requests differ in the drafter."""
+    drafters = [request.settings.drafter for request in requests]
+    offered = [drafter for drafter in MEASURABLE_DRAFTERS if drafter in drafters]
+    _set({**_asked(requests[0]), "compared": offered[:_MOST_COMPARED]})
+
+
+def _asked(request: JobRequest) -> dict[str, Any]:
+    """What was asked for, but for the drafter and the race."""
+    settings = request.settings
+    return {
+        "preset": next((key for key, p in PRESETS.items() if p.prompt == request.prompt), None),
+        "prompt": request.prompt,
+        "target": request.target or "",
+        "dtype": request.dtype,
+        **{
+            name: getattr(settings, name)
+            for name in Settings.model_fields
+            if name in _DEFAULTS and name != "drafter"
+        },
+        "stop": list(settings.stop),
+    }
+
+
+def _set(values: dict[str, Any]) -> None:
     for name, value in values.items():
         st.session_state[_key(name)] = value
 

@@ -27,6 +27,7 @@ def drafters() -> list[str]:
         controls.MEASURABLE_DRAFTERS,
         default=("mtp", "lookup", "early-exit:8"),
         key="cost.drafters",
+        persist_state="session",
         help=_(
             "Whose guesses are timed. *mtp* is one trained block; *lookup* copies from the text; "
             "*early-exit:8* is the model itself, stopped after its first eight layers."

@@ -31,6 +31,7 @@ def drafter() -> str:
             _("Drafter"),
             controls.MEASURABLE_DRAFTERS,
             key="load.drafter",
+            persist_state="session",
             width=320,
             help=_("Its guesses are recorded on three of the examples, eight at a time."),
         )

@@ -31,7 +31,7 @@ def measured(
 
     Args:
         hub: whose queue it waits in.
-        name: of the address's parameter.
+        name: of what is measured, and of the address's parameter.
         choose: draws what can be chosen, and gives the choice.
         work: measures, given the model, the choice and the report to call after every step.
     """
@@ -44,7 +44,7 @@ def measured(
         if running is not None and not running.finished:
             return  # a second press of the same button comes too late
         try:
-            begun = hub.measure(lambda model, report: work(model, choice, report))
+            begun = hub.measure(name, lambda model, report: work(model, choice, report))
         except UserError as error:
             st.session_state[f"{name}.refusal"] = str(error)
             return
@@ -60,14 +60,13 @@ def measured(
     )
     if refusal := st.session_state.pop(f"{name}.refusal", None):
         st.error(refusal)
-    if current is None:
-        return None
-    if under_way:
-        _progress(current)
-    elif current.error:
-        st.warning(current.error)
-    if current.finished and current.result is not None:
-        st.session_state[f"{name}.result"] = current.result
+    if current is not None:
+        if under_way:
+            _progress(current)
+        elif current.error:
+            st.warning(current.error)
+        if current.finished and current.result is not None:
+            st.session_state[f"{name}.result"] = current.result
     result: Result | None = st.session_state.get(f"{name}.result")
     return result
 
@@ -76,9 +75,19 @@ def _remembered(hub: Hub, name: str) -> Measurement[Any] | None:
     id = st.query_params.get(name) or st.session_state.get(f"{name}.id")
     if id is None:
         return None
+    found = hub.measurement(id)
+    if found is None or found.name != name:
+        st.session_state.pop(f"{name}.id", None)
+        st.query_params.pop(name, None)
+        if f"{name}.result" not in st.session_state:
+            st.session_state[f"{name}.refusal"] = _(
+                "This measurement is not here: the server was restarted, or the link is "
+                "incomplete. Measure again."
+            )
+        return None
     st.session_state[f"{name}.id"] = id
     st.query_params[name] = id
-    return hub.measurement(id)
+    return found
 
 
 @st.fragment(run_every=_POLL_SECONDS)

@@ -22,7 +22,16 @@ def verdict(proof: Proof) -> None:
         "statistic": f"{proof.statistic:,.1f}",
         "limit": f"{proof.critical_value:.1f}",
     }
-    if proof.statistic < proof.critical_value:
+    holds = proof.statistic < proof.critical_value
+    if holds and proof.fault:
+        st.warning(
+            _(
+                "**The fault does not show.** The chi-square is {statistic}, under {limit}: where "
+                "both models agree, this mistake does no harm. Drag their bars apart."
+            ).format(**numbers),
+            icon=":material/visibility_off:",
+        )
+    elif holds:
         st.success(
             _("**Nothing is lost.** The chi-square is {statistic}, under {limit}.").format(
                 **numbers

@@ -60,14 +60,27 @@ def workload(limits: Limits) -> Workload:
             controls.MEASURABLE_DRAFTERS,
             default=("hybrid", "lookup"),
             key="tune.drafters",
+            persist_state="session",
         )
         gammas = st.multiselect(
-            _("γ, guesses at a time"), GAMMAS, default=(2, 4, 6), key="tune.gammas"
+            _("γ, guesses at a time"),
+            GAMMAS,
+            default=(2, 4, 6),
+            key="tune.gammas",
+            persist_state="session",
         )
         first, second, third = st.columns(3)
-        temperature = first.number_input(_("Temperature"), 0.0, 2.0, 0.0, 0.1, key="tune.t")
+        temperature = first.number_input(
+            _("Temperature"), 0.0, 2.0, 0.0, 0.1, key="tune.t", persist_state="session"
+        )
         tokens = second.number_input(
-            _("Length, in tokens"), 8, min(512, limits.max_new_tokens), 48, 8, key="tune.tokens"
+            _("Length, in tokens"),
+            8,
+            min(512, limits.max_new_tokens),
+            48,
+            8,
+            key="tune.tokens",
+            persist_state="session",
         )
         repeats = third.number_input(
             _("Repeats"),
@@ -75,6 +88,7 @@ def workload(limits: Limits) -> Workload:
             9,
             2,
             key="tune.repeats",
+            persist_state="session",
             help=_(
                 "Each pair of choices runs every prompt so many times. One that falls far behind "
                 "is not repeated."
@@ -115,6 +129,7 @@ def _prompts() -> Prompts:
         required=True,
         format_func=lambda own: _("My own prompts") if own else _("Examples by kind"),
         key="tune.own",
+        persist_state="session",
     )
     if not own:
         kinds = st.pills(
@@ -124,12 +139,14 @@ def _prompts() -> Prompts:
             default=("rewrite", "explain", "story"),
             format_func=preset_name,
             key="tune.kinds",
+            persist_state="session",
         )
         return tuple((PRESETS[kind].prompt, preset_name(kind)) for kind in kinds)
     text = st.text_area(
         _("Prompts"),
         height=180,
         key="tune.prompts",
+        persist_state="session",
         help=_("Separate them by an empty line. At most {count} are taken.").format(
             count=MOST_PROMPTS
         ),
@@ -154,7 +171,7 @@ def _read(name: str, data: bytes) -> Prompts:
         from specviz.bench import parse_prompts
     try:
         text = data.decode("utf-8-sig")
-        if not name.endswith(".jsonl"):
+        if not name.lower().endswith(".jsonl"):
             return tuple((prompt, None) for prompt in _parted(text))
         prompts = parse_prompts(text, name)
         return tuple((one.prompt, one.category) for one in prompts[:MOST_PROMPTS])

@@ -31,7 +31,7 @@ def test_progress_and_an_estimate_by_hand() -> None:
         seen.append(measurement.progress)
         return "done"
 
-    measurement = Measurement("id", work, clock=lambda: next(now))
+    measurement = Measurement("id", "cost", work, clock=lambda: next(now))
     measurement.run()
     assert seen == [(2, 8, 9.0)]
     assert measurement.result == "done"
@@ -48,7 +48,7 @@ def test_it_runs_in_its_turn_and_nothing_runs_beside_it(hubs: Hubs) -> None:
         report(1, 1)
         return "measured"
 
-    measurement = hub.measure(work)
+    measurement = hub.measure("cost", work)
     assert begun.wait(5)
     job = hub.submit(request())
     time.sleep(0.05)
@@ -68,7 +68,7 @@ def test_one_that_waits_shows_its_place_and_can_be_cancelled(hubs: Hubs) -> None
     first = hub.submit(request())
     assert first.wait_until(lambda job: job.status.state == "running", 5)
     ran: list[int] = []
-    measurement = hub.measure(lambda _model, _report: ran.append(1))
+    measurement = hub.measure("cost", lambda _model, _report: ran.append(1))
     assert measurement.status == ("queued", 1)
     measurement.stop()
     until_finished(measurement)
@@ -90,7 +90,7 @@ def test_cancel_ends_it_at_its_next_step(hubs: Hubs) -> None:
             begun.set()
             time.sleep(0.01)
 
-    measurement = hub.measure(work)
+    measurement = hub.measure("cost", work)
     assert begun.wait(5)
     measurement.stop()
     until_finished(measurement)
@@ -112,7 +112,7 @@ def test_what_goes_wrong_is_a_sentence_and_the_worker_goes_on(
     def work(_model: object, _report: Report[None]) -> None:
         raise error
 
-    measurement = hub.measure(work)
+    measurement = hub.measure("cost", work)
     until_finished(measurement)
     assert said in str(measurement.error)
     assert "\n" not in str(measurement.error)
@@ -129,7 +129,7 @@ def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs, monkeypatch: pytest.Mo
             report(step, 1000)
             time.sleep(0.01)
 
-    measurement = hub.measure(work)
+    measurement = hub.measure("cost", work)
     for _ in range(10):
         measurement.look()
         time.sleep(0.05)
@@ -141,7 +141,7 @@ def test_one_that_nobody_waits_for_is_dropped(hubs: Hubs, monkeypatch: pytest.Mo
 def test_a_tab_that_nobody_sees_looks_once_a_minute() -> None:
     """Browsers let it: that is often enough, whatever the graces for viewers are."""
     now = 0.0
-    measurement = Measurement("id", lambda _report: None, clock=lambda: now)
+    measurement = Measurement("id", "cost", lambda _report: None, clock=lambda: now)
     measurement.look()
     now = 65.0
     assert not measurement.abandoned(5.0, 30.0)
@@ -162,7 +162,7 @@ def test_what_was_measured_before_a_cancel_is_kept(hubs: Hubs) -> None:
             time.sleep(0.01)
         return []
 
-    measurement = hub.measure(work)
+    measurement = hub.measure("cost", work)
     assert kept.wait(5)
     measurement.stop()
     until_finished(measurement)

@@ -78,6 +78,32 @@ def test_a_link_shows_the_same_again(open_app: Open, hub: Hub, engine: FakeEngin
     assert len(again.dataframe[0].value) == 2
 
 
+def test_a_link_brings_prompt_and_settings_into_the_controls(
+    open_app: Open, hub: Hub, engine: FakeEngine
+) -> None:
+    """The drafter of the Live page stays what it is."""
+    engine.open()
+    app = page(open_app())
+    app.text_area(key="control.prompt").set_value("Mine.").run()
+    app = compare(app, "lookup", "early-exit:4")
+    jobs = ".".join(shown(app))
+    again = page(open_app(jobs=jobs))
+    assert again.text_area(key="control.prompt").value == "Mine."
+    assert again.number_input(key="control.max_new_tokens").value == 4
+    assert again.multiselect(key="control.compared").value == ["lookup", "early-exit:4"]
+    assert again.session_state["control.drafter"] == "hybrid"
+    again.text_area(key="control.prompt").set_value("Another.").run()
+    assert again.text_area(key="control.prompt").value == "Another."
+
+
+def test_a_link_that_names_a_run_twice_shows_it_once(
+    open_app: Open, hub: Hub, engine: FakeEngine
+) -> None:
+    engine.open()
+    (id,) = shown(compare(page(open_app()), "lookup"))
+    assert shown(page(open_app(jobs=f"{id}.{id}"))) == [id]
+
+
 def test_stop_ends_all_of_them(open_app: Open, hub: Hub, engine: FakeEngine) -> None:
     app = compare(page(open_app()), "lookup", "early-exit:4")
     button(app, "Stop").click().run()

@@ -102,6 +102,30 @@ def test_cancel_keeps_what_was_measured_before(
     assert len(app.get("plotly_chart")) == 4
 
 
+@pytest.mark.parametrize("page_of_it", ["cost", "tune"])
+def test_an_address_that_names_no_measurement_of_this_page_is_said_once(
+    open_app: Open, hub: Hub, page_of_it: str
+) -> None:
+    """Case 24: as after a restart of the server, or with the address of another page's."""
+    id = "no such id"
+    if page_of_it != "cost":
+        id = hub.measure(page_of_it, lambda _model, _report: "of another kind").id
+        until_measured(hub)
+    app = page(open_app(cost=id))
+    assert not app.exception
+    (message,) = app.error
+    assert "This measurement is not here" in message.value
+    assert "cost" not in app.query_params
+    assert not app.run().error
+
+
+def test_choices_are_there_again_after_a_visit_elsewhere(open_app: Open) -> None:
+    app = page(open_app())
+    app.multiselect(key="cost.drafters").set_value(["lookup"]).run()
+    app = page(app.switch_page("../../pages/load.py").run())
+    assert app.multiselect(key="cost.drafters").value == ["lookup"]
+
+
 def test_what_was_tuned_stands_on_the_surface() -> None:
     """τ = 1.75 with γ = 2 is what α = 0.5 gives; other drafters and plain decoding do not count."""
     tuned = grid(

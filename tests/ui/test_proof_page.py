@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from specviz.proof import FAULTS
+from specviz.ui import proof_run
 from specviz.ui.proof_texts import faults
 
 Open = Callable[..., AppTest]
@@ -47,6 +48,28 @@ def test_another_seed_draws_other_pairs(page: AppTest) -> None:
     before = page.success[0].value
     page.number_input(key="proof.seed").set_value(5).run()
     assert page.success[0].value != before
+
+
+def test_choices_are_there_again_after_a_visit_elsewhere(page: AppTest) -> None:
+    page.number_input(key="proof.seed").set_value(5)
+    page.selectbox(key="proof.fault").set_value(FAULTS[0]).run()
+    page.switch_page("../../pages/cost.py").run()
+    page.switch_page("../../pages/proof.py").run()
+    assert page.number_input(key="proof.seed").value == 5
+    assert page.selectbox(key="proof.fault").value == FAULTS[0]
+
+
+def test_a_fault_that_cannot_show_is_no_proof_that_nothing_is_lost(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With p = q the first guess is always kept, so its u, used again, is still any number."""
+    alike = [0.8, 0.05, 0.05, 0.05, 0.05]
+    monkeypatch.setattr(proof_run, "START", {"target": alike, "drafter": alike})
+    page = open_app().switch_page("../../pages/proof.py").run()
+    page.selectbox(key="proof.fault").set_value("one-u-for-all-positions").run()
+    assert not page.success
+    (verdict,) = page.warning
+    assert verdict.value.startswith("**The fault does not show.**")
 
 
 def test_the_bars_begin_at_the_toy_models_own_shares(page: AppTest) -> None:

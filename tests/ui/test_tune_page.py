@@ -124,11 +124,14 @@ def test_what_was_typed_is_there_again_after_a_visit_elsewhere(
 ) -> None:
     app = page(open_app())
     app.button_group(key="tune.own").set_value([True]).run()
-    app.text_area(key="tune.prompts").set_value("Mine.").run()
+    app.text_area(key="tune.prompts").set_value("Mine.")
+    app.multiselect(key="tune.gammas").set_value([8])
+    app.number_input(key="tune.repeats").set_value(5).run()
     app.switch_page("../../pages/cost.py").run()
     app = page(app)
-    app.button_group(key="tune.own").set_value([True]).run()
     assert app.text_area(key="tune.prompts").value == "Mine."
+    assert app.multiselect(key="tune.gammas").value == [8]
+    assert app.number_input(key="tune.repeats").value == 5
 
 
 class TestLimits:
@@ -164,6 +167,7 @@ def test_nothing_chosen_is_said_before_anything_runs() -> None:
     [
         ("a.txt", b"one\n\ntwo", (("one", None), ("two", None))),
         ("a.jsonl", b'{"prompt": "one", "category": "x"}\n', (("one", "x"),)),
+        ("A.JSONL", b'{"prompt": "one"}\n{"prompt": "two"}', (("one", None), ("two", None))),
         ("a.jsonl", b"no json", ()),
         ("a.txt", b"\xff\xfe", ()),
     ],

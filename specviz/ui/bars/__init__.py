@@ -27,19 +27,22 @@ Shares = dict[str, list[float]]
 def bars(tokens: Sequence[str], shares: Shares, smallest: float, *, key: str) -> Shares:
     """Show both distributions; gives them as they were when a bar was last let go.
 
+    They outlive a change of page.
+
     Args:
         tokens: what each bar is called.
         shares: where they stand at first.
         smallest: no share becomes less.
         key: what tells one editor from another.
     """
+    outliving = f"{key}.shares"
     kept = st.session_state.get(key)
-    chosen = kept["shares"] if kept else shares
+    held = kept["shares"] if kept else st.session_state.get(outliving, shares)
     result = _mount(
         key=key,
         data={
             "tokens": list(tokens),
-            "shares": chosen,
+            "shares": held,
             "smallest": smallest,
             "texts": {
                 "language": _("en"),
@@ -50,7 +53,9 @@ def bars(tokens: Sequence[str], shares: Shares, smallest: float, *, key: str) ->
                 "summary": _("A guess is accepted {share} of the time: the sum of min(p, q)."),
             },
         },
-        default={"shares": shares},
+        default={"shares": held},
         on_shares_change=lambda: None,
     )
-    return dict(result.shares)
+    chosen: Shares = dict(result.shares)
+    st.session_state[outliving] = chosen
+    return chosen

@@ -25,6 +25,8 @@ export default function mount({ data, parentElement, setStateValue }) {
 class Editor {
   constructor(root, { texts, tokens, smallest }) {
     Object.assign(this, { texts, tokens, smallest, percent: new Intl.NumberFormat(texts.language, { style: "percent" }) });
+    /** The pointers that hold a bar: several fingers can. */
+    this.held = new Set();
     this.summary = root.querySelector(".summary");
     for (const name of ["target", "drafter", "residual"]) {
       root.querySelector(`.key .of-${name}`).textContent = texts[name];
@@ -44,7 +46,7 @@ class Editor {
 
   /** Takes over what Python says, unless a bar is held. */
   take(shares) {
-    if (this.held || this.timer) return;
+    if (this.held.size || this.timer) return;
     this.shares = structuredClone(shares);
     this.draw();
   }
@@ -56,17 +58,16 @@ class Editor {
       this.set(who, index, ((bottom - clientY) / height) * FULL);
     };
     track.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       track.setPointerCapture(event.pointerId);
-      this.held = true;
+      this.held.add(event.pointerId);
       follow(event);
     });
     track.addEventListener("pointermove", (event) => {
       if (track.hasPointerCapture(event.pointerId)) follow(event);
     });
-    const letGo = () => {
-      if (!this.held) return;
-      this.held = false;
-      this.onSet(this.shares);
+    const letGo = ({ pointerId }) => {
+      if (this.held.delete(pointerId) && !this.held.size) this.onSet(this.shares);
     };
     track.addEventListener("pointerup", letGo);
     track.addEventListener("pointercancel", letGo);

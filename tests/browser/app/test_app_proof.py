@@ -74,6 +74,53 @@ def test_bars_follow_the_keyboard(page: Page) -> None:
     expect(target).to_have_attribute("aria-valuenow", "80")
 
 
+def there_and_back(page: Page) -> None:
+    """To another page and back, where the bars stand as Python has them."""
+    page.get_by_role("link", name=re.compile("Cost$")).click()
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible(timeout=LONG)
+    page.get_by_role("link", name=re.compile("Proof$")).click()
+    expect(page.get_by_text("The chi-square is")).to_be_visible(timeout=LONG)
+
+
+def test_bars_stay_where_they_were_put_through_a_visit_elsewhere(page: Page) -> None:
+    drag(page, bar(page, "drafter, q, A"), 0.6)
+    put = shares(page, "drafter")
+    there_and_back(page)
+    expect(bar(page, "drafter, q, A")).to_have_attribute("aria-valuenow", str(put[0]))
+    assert shares(page, "drafter") == put
+
+
+def test_a_right_click_changes_nothing(page: Page) -> None:
+    first = bar(page, "drafter, q, A")
+    expect(first).to_have_attribute("aria-valuenow", "5")
+    first.click(button="right", position={"x": 5, "y": 5})
+    assert shares(page, "drafter")[0] == 5
+
+
+def test_what_the_second_finger_did_after_the_first_was_lifted_counts(page: Page) -> None:
+    fingers = page.context.new_cdp_session(page)
+    tracks = [bar(page, name).bounding_box() for name in ("target, p, A", "drafter, q, E")]
+
+    def touch(event: str, heights: dict[int, float]) -> None:
+        """The fingers of these numbers, each on its track, at a part of its height."""
+        points = []
+        for finger, height in heights.items():
+            track = tracks[finger]
+            assert track
+            x, bottom = track["x"] + track["width"] / 2, track["y"] + track["height"]
+            points.append({"id": finger, "x": x, "y": bottom - track["height"] * height})
+        fingers.send("Input.dispatchTouchEvent", {"type": event, "touchPoints": points})
+
+    touch("touchStart", {0: 0.3, 1: 0.3})
+    touch("touchEnd", {0: 0.3})
+    touch("touchMove", {1: 0.75})
+    touch("touchCancel", {})
+    second = bar(page, "drafter, q, E")
+    expect(second).to_have_attribute("aria-valuenow", "60")
+    there_and_back(page)
+    expect(second).to_have_attribute("aria-valuenow", "60")
+
+
 def test_the_numbers_can_be_saved(page: Page) -> None:
     with page.expect_download() as saving:
         page.get_by_role("button", name=re.compile("Save as CSV")).click()
