@@ -7,8 +7,10 @@ are grey.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
@@ -25,6 +27,9 @@ HEIGHT = 300
 _MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 _QUIET = "#8087a0"
 """For what stands behind the numbers: readable on light and on dark."""
+_ROOMY = 4
+"""So many cells in a row leave room for their intervals."""
+_SYMBOLS = ("diamond", "circle", "square", "triangle-up", "cross", "star")
 _FAR = 10
 """A statistic so many times its critical value is drawn on a logarithmic axis."""
 
@@ -64,7 +69,10 @@ def cells(proof: Proof, words: Words) -> go.Figure:
     Words: `expected`, `observed`, `pair`, `share`; and the name of each token, by its number.
     """
     tokens = range(len(proof.counts))
-    names = [f"{words[str(first)]} {words[str(second)]}" for first in tokens for second in tokens]
+    names = [
+        [words[str(first)] for first in tokens for _ in tokens],
+        [words[str(second)] for _ in tokens for second in tokens],
+    ]
     expected, observed = (
         [value / proof.pairs for row in table for value in row]
         for table in (proof.expected, proof.counts)
@@ -81,8 +89,8 @@ def cells(proof: Proof, words: Words) -> go.Figure:
             ),
         ]
     )
-    figure.update_xaxes(title=words["pair"])
-    figure.update_yaxes(title=words["share"], tickformat=".1%", hoverformat=".2%")
+    figure.update_xaxes(title=words["pair"], tickangle=0)
+    figure.update_yaxes(title=words["share"], tickformat=".0%", hoverformat=".2%")
     return _finished(figure)
 
 
@@ -123,17 +131,21 @@ def drafts(costs: Costs, words: Words) -> go.Figure:
     Words: `cost`.
     """
     figure = go.Figure(
-        go.Bar(
+        go.Scatter(
             x=[cost.c.median for cost in costs.c],
             y=[cost.drafter for cost in costs.c],
-            orientation="h",
-            width=0.5,
             error_x=_quartiles([cost.c for cost in costs.c]),
+            mode="markers+text",
+            marker={"symbol": "diamond", "size": 11},
+            texttemplate="%{x:.3f}",
+            textposition="top center",
             hovertemplate="%{x:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=words["cost"], rangemode="tozero")
-    return _finished(figure)
+    widest = max(cost.c.high for cost in costs.c)
+    figure.update_xaxes(title=words["cost"], range=[-0.08 * widest, 1.08 * widest])
+    figure.update_yaxes(range=[len(costs.c) - 0.5, -0.8])
+    return _finished(figure).update_layout(height=90 + 56 * len(costs.c))
 
 
 def roofline(costs: Costs, words: Words) -> go.Figure:
@@ -148,18 +160,20 @@ def roofline(costs: Costs, words: Words) -> go.Figure:
     intensity = [cost.operations / cost.bytes for cost in costs.v]
     ridge = most / bandwidth
     ends = sorted({intensity[0] / 2, ridge, max(intensity[-1], ridge) * 2})
+    roof = [min(bandwidth * at, most) / 1e9 for at in ends]
+    rates = [cost.operations / cost.seconds.median / 1e9 for cost in costs.v]
     figure = go.Figure(
         [
             go.Scatter(
                 x=ends,
-                y=[min(bandwidth * at, most) / 1e9 for at in ends],
+                y=roof,
                 mode="lines",
                 name=words["roof"],
                 hoverinfo="skip",
             ),
             go.Scatter(
                 x=intensity,
-                y=[cost.operations / cost.seconds.median / 1e9 for cost in costs.v],
+                y=rates,
                 customdata=[cost.tokens for cost in costs.v],
                 mode="markers",
                 marker={"symbol": "diamond", "size": 8},
@@ -168,9 +182,15 @@ def roofline(costs: Costs, words: Words) -> go.Figure:
             ),
         ]
     )
-    figure.update_xaxes(title=words["intensity"], type="log")
-    figure.update_yaxes(title=words["rate"], type="log")
+    figure.update_xaxes(title=words["intensity"], type="log", tickvals=_round(ends))
+    figure.update_yaxes(title=words["rate"], type="log", tickvals=_round([*roof, *rates]))
     return _finished(figure, hovermode="closest")
+
+
+def _round(values: Sequence[float]) -> list[float]:
+    """1, 2, 5, 10, 20, … about all that is to be seen on a logarithmic axis."""
+    exponents = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+    return [step * 10.0**exponent for exponent in exponents for step in (1, 2, 5)]
 
 
 @dataclass(frozen=True)
@@ -191,19 +211,18 @@ def predicted(
     Along the lines γ is the best one for an acceptance: by the literature, where checking is
     free, and by what it costs here.
 
-    Words: `acceptance`, `gamma`, `hover`, `textbook`, `here`, `measured`, `measured_hover`.
+    Words: `acceptance`, `gamma`, `hover`, `equal`, `plain`, `textbook`, `here`, `measured`,
+    `measured_hover`.
     """
     v = {cost.tokens: cost.v.median for cost in costs.v}
     gammas = [k - 1 for k in sorted(v) if k > 1 and k - 1 in v]
-    acceptance = [step / 50 for step in range(50)]
+    acceptance = [step / 50 for step in range(51)]
     c = drafter.c.median
     speedups = [
         [textbook_speedup(alpha, gamma, c, v[gamma + 1]) for alpha in acceptance]
         for gamma in gammas
     ]
-    figure = go.Figure(
-        _equal_speedups(acceptance, gammas, speedups, words["hover"] + "<extra></extra>")
-    )
+    figure = go.Figure()
     free = dict.fromkeys(v, 1.0)
     for name, dash, pass_cost in (("textbook", "dot", free), ("here", "solid", v)):
         figure.add_trace(
@@ -223,19 +242,28 @@ def predicted(
                 y=[point.gamma for point in measured],
                 text=[f"{point.speedup:.2f}×" for point in measured],
                 mode="markers+text",
-                textposition="top center",
+                textposition=["middle left" if p.alpha > 0.7 else "middle right" for p in measured],
                 marker={"symbol": "diamond", "size": 11},
                 name=words["measured"],
                 hovertemplate=words["measured_hover"] + "<extra></extra>",
             )
         )
+    figure.add_traces(
+        _equal_speedups(acceptance, gammas, speedups, words, words["hover"] + "<extra></extra>")
+    )
     figure.update_xaxes(title=words["acceptance"], tickformat=".0%")
-    figure.update_yaxes(title=words["gamma"])
+    figure.update_yaxes(
+        title=words["gamma"],
+        range=[0.5, gammas[-1] + 0.5],
+        tickvals=[gamma for gamma in gammas if gamma % 2 == 0 or len(gammas) < 8],
+    )
     return _finished(figure, hovermode="closest")
 
 
 def speedups(result: BenchResult, words: Words) -> go.Figure:
     """The measured speedup of every cell, with its interval: γ across, drafters down.
+
+    Where many stand in a row, there is room for the interval on hovering only.
 
     Words: `gamma`, `hover`, `given_up`.
     """
@@ -243,17 +271,27 @@ def speedups(result: BenchResult, words: Words) -> go.Figure:
     drafters = list(dict.fromkeys(drafter for drafter, _ in rows))
     gammas = sorted({gamma for _, gamma in rows})
     cells = [[rows.get((drafter, gamma)) for gamma in gammas] for drafter in drafters]
+
+    def said(row: Row | None) -> str:
+        if row is None:
+            return ""
+        interval = _interval(row) if len(gammas) <= _ROOMY else ""
+        given_up = words["given_up"] if row.repeats < result.environment.repeats else ""
+        return "<br>".join(filter(None, [f"{row.speedup:.2f}×", interval, given_up]))
+
     figure = go.Figure(
         go.Heatmap(
             x=[str(gamma) for gamma in gammas],
             y=drafters,
             z=[[row and row.speedup for row in line] for line in cells],
-            text=[[_in_words(row, result, words) for row in line] for line in cells],
+            text=[[said(row) for row in line] for line in cells],
+            customdata=[[_interval(row) for row in line] for line in cells],
             texttemplate="%{text}",
+            textfont={"size": 12},
             zmid=1,
             xgap=2,
             ygap=2,
-            colorbar={"title": "×", "thickness": 12},
+            showscale=False,
             hovertemplate=words["hover"] + "<extra></extra>",
         )
     )
@@ -263,11 +301,8 @@ def speedups(result: BenchResult, words: Words) -> go.Figure:
     return figure.update_layout(height=110 + 56 * len(drafters))
 
 
-def _in_words(row: Row | None, result: BenchResult, words: Words) -> str:
-    if row is None:
-        return ""
-    given_up = words["given_up"] if row.repeats < result.environment.repeats else ""
-    return f"{row.speedup:.2f}×<br>{row.speedup_low:.2f}–{row.speedup_high:.2f} {given_up}"
+def _interval(row: Row | None) -> str:
+    return "" if row is None else f"{row.speedup_low:.2f}–{row.speedup_high:.2f}"
 
 
 def predictions(result: BenchResult, words: Words) -> go.Figure:
@@ -324,7 +359,7 @@ def kept_again(recorded: Sequence[float], again: Sequence[float], words: Words) 
 
 
 def curves(series: Mapping[str, Sequence[tuple[float, float]]], words: Words) -> go.Figure:
-    """A line for each name, through its points.
+    """A line for each name, through its points; the marks differ too.
 
     Words: `x`, `y`.
     """
@@ -334,10 +369,11 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], words: Words) ->
                 x=[x for x, _ in points],
                 y=[y for _, y in points],
                 mode="lines+markers",
+                marker={"symbol": symbol, "size": 8},
                 name=name,
                 hovertemplate="%{y:.3~g}",
             )
-            for name, points in series.items()
+            for (name, points), symbol in zip(series.items(), cycle(_SYMBOLS), strict=False)
         ]
     )
     figure.update_xaxes(title=words["x"], rangemode="tozero")
@@ -373,7 +409,7 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
         drafters: measured with the same γ.
         gamma: γ.
         pass_cost: of a cycle's pass over γ + 1 tokens and all but drafting, in passes over one.
-        words: `cost`, `acceptance`, `hover`.
+        words: `cost`, `acceptance`, `hover`, `equal`, `plain`.
     """
     widest = 1.25 * max([0.08, *(point.draft_cost for point in drafters)])
     costs = [widest * step / 40 for step in range(41)]
@@ -383,50 +419,61 @@ def trade_off(drafters: Sequence[Drafted], gamma: int, pass_cost: float, words: 
     ]
     figure = go.Figure(
         [
-            _equal_speedups(costs, acceptance, speedups),
-            go.Scatter(
-                x=[point.draft_cost for point in drafters],
-                y=[point.acceptance for point in drafters],
-                text=[f"{point.drafter} {point.speedup:.2f}×" for point in drafters],
-                mode="markers+text",
-                textposition="middle right",
-                marker={"symbol": "diamond", "size": 11},
-                showlegend=False,
-                cliponaxis=False,
-                hovertemplate=words["hover"] + "<extra></extra>",
+            *(
+                go.Scatter(
+                    x=[point.draft_cost],
+                    y=[point.acceptance],
+                    mode="markers",
+                    marker={"symbol": symbol, "size": 13},
+                    name=f"{point.drafter} {point.speedup:.2f}×",
+                    cliponaxis=False,
+                    hovertemplate=words["hover"],
+                )
+                for point, symbol in zip(drafters, cycle(_SYMBOLS), strict=False)
             ),
+            *_equal_speedups(costs, acceptance, speedups, words),
         ]
     )
     figure.update_xaxes(title=words["cost"], range=[-widest / 40, widest])
     figure.update_yaxes(title=words["acceptance"], tickformat=".0%", range=[0, 1])
-    return _finished(figure, hovermode="closest")
+    # A narrow screen writes the names below each other.
+    return _finished(figure, hovermode="closest").update_layout(height=440)
 
 
 def _equal_speedups(
     x: Sequence[float],
     y: Sequence[float],
     speedups: Sequence[Sequence[float]],
+    words: Words,
     hover: str | None = None,
-) -> go.Contour:
-    """Lines along which the speedup, a row for each y, is the same: one for each half."""
-    return go.Contour(
-        x=x,
-        y=y,
-        z=speedups,
-        contours={
-            "coloring": "none",
-            "start": 0.5,
-            "end": 8,
-            "size": 0.5,
-            "showlabels": True,
-            "labelfont": {"color": _QUIET},
-        },
-        line={"color": _QUIET, "width": 1},
-        showscale=False,
-        showlegend=False,
-        hovertemplate=hover,
-        hoverinfo="skip" if hover is None else None,
-    )
+) -> list[go.Contour]:
+    """Lines along which the speedup, a row for each y, is the same: 1, and one for each half.
+
+    Words: `equal`, `plain`.
+    """
+    return [
+        go.Contour(
+            x=x,
+            y=y,
+            z=speedups,
+            contours={
+                "coloring": "none",
+                "start": start,
+                "end": end,
+                "size": 0.5,
+                "showlabels": True,
+                "labelformat": ".1f",
+                "labelfont": {"color": _QUIET},
+            },
+            line={"color": _QUIET, "width": width},
+            showscale=False,
+            showlegend=True,
+            name=words[name],
+            hovertemplate=hover,
+            hoverinfo="skip" if hover is None else None,
+        )
+        for name, start, end, width in (("equal", 0.5, 8, 1), ("plain", 1, 1, 3))
+    ]
 
 
 def _quartiles(spreads: Sequence[Spread]) -> dict[str, object]:

@@ -39,7 +39,8 @@ def test_a_walk_that_leaves_is_drawn_on_a_logarithmic_axis() -> None:
 def test_every_pair_of_tokens() -> None:
     proof = prove()
     expected, observed = charts.cells(proof, WORDS).data
-    assert expected.x[:6] == ("A A", "A B", "A C", "A D", "A E", "B A")
+    first, second = expected.x
+    assert list(zip(first, second, strict=True))[4:7] == [("A", "E"), ("B", "A"), ("B", "B")]
     assert sum(expected.y) == pytest.approx(1, abs=1e-6)
     assert sum(observed.y) == pytest.approx(1)
     assert observed.y[7] == proof.counts[1][2] / proof.pairs
@@ -59,6 +60,8 @@ COST_WORDS = dict.fromkeys(
         "hover",
         "acceptance",
         "gamma",
+        "equal",
+        "plain",
         "textbook",
         "here",
         "measured",
@@ -78,8 +81,8 @@ def test_passes_with_their_quartiles() -> None:
 
 
 def test_drafts() -> None:
-    (bars,) = charts.drafts(costs(1.0), COST_WORDS).data
-    assert dict(zip(bars.y, bars.x, strict=True)) == {"lookup": 0.001, "early-exit:8": 0.3}
+    (points,) = charts.drafts(costs(1.0), COST_WORDS).data
+    assert dict(zip(points.y, points.x, strict=True)) == {"lookup": 0.001, "early-exit:8": 0.3}
 
 
 def test_the_roof_by_hand() -> None:
@@ -94,6 +97,10 @@ def test_the_roof_by_hand() -> None:
     assert (passes.y[0], passes.y[3]) == pytest.approx((20.0, 50.0))
 
 
+def test_round_numbers_about_a_range() -> None:
+    assert charts._round([0.3, 7.0]) == pytest.approx([0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50])
+
+
 def test_the_predicted_speedup_by_hand() -> None:
     """α = 0.5, γ = 2: 1.75 tokens for 2 · 0.3 + v(3) = 1.5 passes.
 
@@ -102,13 +109,16 @@ def test_the_predicted_speedup_by_hand() -> None:
     """
     measured = costs(1.0, 0.8, 0.9)
     points = [charts.Measured(0.4, 2, 1.1)]
-    surface, textbook, here, mark = charts.predicted(
+    textbook, here, mark, surface, even = charts.predicted(
         measured, measured.c[1], COST_WORDS, points
     ).data
     assert list(surface.y) == [1, 2]
     assert surface.x[25] == 0.5
     assert surface.z[1][25] == pytest.approx(1.75 / 1.5)
     assert surface.z[0][0] == pytest.approx(1 / 1.1), "nothing is kept: one token a cycle"
+    assert surface.z[1][50] == pytest.approx(3 / 1.5), "all are kept"
+    assert even.z == surface.z
+    assert (even.contours.start, even.contours.end) == (1, 1), "as fast as plain decoding"
     assert (textbook.y[45], here.y[45]) == (2, 2)
     assert here.y[25] == 1
     assert (list(mark.x), list(mark.y), list(mark.text)) == ([0.4], [2], ["1.10×"])
@@ -116,18 +126,18 @@ def test_the_predicted_speedup_by_hand() -> None:
 
 def test_drafters_between_cheap_and_right() -> None:
     """α = 0.5, γ = 2, c = 0.05: 1.75 tokens for 0.1 + 1.3 passes."""
-    words = {"cost": "c", "acceptance": "kept", "hover": "hover"}
+    words = dict.fromkeys(("cost", "acceptance", "hover", "equal", "plain"), "word")
     measured = [
         charts.Drafted("mtp", draft_cost=0.1, acceptance=0.6, speedup=1.5),
         charts.Drafted("lookup", draft_cost=0.0, acceptance=0.9, speedup=2.0),
     ]
-    surface, points = charts.trade_off(measured, 2, 1.3, words).data
+    mtp, lookup, surface, _even = charts.trade_off(measured, 2, 1.3, words).data
     assert surface.x[16] == pytest.approx(0.05)
     assert surface.y[20] == 0.5
     assert surface.z[20][16] == pytest.approx(1.75 / 1.4)
-    assert list(points.x) == [0.1, 0.0]
-    assert list(points.y) == [0.6, 0.9]
-    assert list(points.text) == ["mtp 1.50×", "lookup 2.00×"]
+    assert (mtp.name, mtp.x, mtp.y) == ("mtp 1.50×", (0.1,), (0.6,))
+    assert (lookup.name, lookup.x, lookup.y) == ("lookup 2.00×", (0.0,), (0.9,))
+    assert mtp.marker.symbol != lookup.marker.symbol
 
 
 GRID_WORDS = {
@@ -152,10 +162,12 @@ def test_the_grid_of_speedups() -> None:
     assert list(cells.x) == ["2", "4"]
     assert list(cells.y) == ["mtp", "lookup"]
     assert [list(line) for line in cells.z] == [[1.5, 1.2], [2.0, None]]
-    assert cells.text[0][0].startswith("1.50×<br>1.35–1.65")
-    assert "given up" not in cells.text[0][0]
-    assert cells.text[0][1].endswith("(given up)")
-    assert cells.text[1][1] == ""
+    assert cells.text[0] == ["1.50×<br>1.35–1.65", "1.20×<br>1.08–1.32<br>(given up)"]
+    assert cells.customdata[0][0] == "1.35–1.65"
+    assert cells.text[1][1] == cells.customdata[1][1] == ""
+    many = grid(*(row("mtp", gamma, 1.5) for gamma in (1, 2, 3, 4, 6)))
+    (crowded,) = charts.speedups(many, GRID_WORDS).data
+    assert set(crowded.text[0]) == {"1.50×"}, "no room for intervals"
 
 
 def test_predictions_against_measurements() -> None:

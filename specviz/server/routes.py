@@ -8,7 +8,13 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
@@ -28,6 +34,7 @@ def routes(hub: Callable[[], Hub]) -> list[BaseRoute]:
     """All routes; `hub` is asked at each request, so that it may be made later."""
     return [
         Route("/healthz", _health, methods=["GET"]),
+        Route("/live", _live, methods=["GET"]),
         Mount(
             "/api",
             routes=_Api(hub).routes(),
@@ -38,6 +45,11 @@ def routes(hub: Callable[[], Hub]) -> list[BaseRoute]:
 
 async def _health(_: Request) -> Response:
     return JSONResponse({"status": "ok", "version": specviz.__version__})
+
+
+async def _live(request: Request) -> Response:
+    """The page that the app opens with has no address of its own: whoever types it finds it."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
 class _Api:

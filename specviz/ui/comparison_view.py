@@ -44,7 +44,7 @@ def streams(jobs: Sequence[Job]) -> None:
         columns = st.columns(_IN_A_ROW)
         for column, job in zip(columns, jobs[start : start + _IN_A_ROW], strict=False):
             with column, st.container(border=True):
-                st.text(job.request.settings.drafter)
+                st.subheader(job.request.settings.drafter, anchor=False)
                 token_stream(job.id, texts=texts, view="lane", key=f"comparison.{job.id}")
 
 
@@ -55,7 +55,7 @@ def results(jobs: Sequence[Job]) -> None:
         return
     st.subheader(_("Side by side"))
     numbers = table(outcomes)
-    st.dataframe(numbers, hide_index=True, column_config=_columns(numbers))
+    st.dataframe(numbers.round(3), hide_index=True, column_config=_columns(numbers))
     save_as_csv(numbers, "specviz-comparison.csv")
     if any(job.request.settings.draft_length != "fixed" for job in jobs):
         return  # the lines are drawn for one γ
@@ -66,8 +66,8 @@ def results(jobs: Sequence[Job]) -> None:
             "Each point is a drafter: to the right it costs more, further up more of its tested "
             "guesses are kept. Along a line the predicted speedup is the same, for γ = {gamma} and "
             "what a cycle’s pass cost here on average. A drafter that often proposes little or "
-            "nothing, as lookup and hybrid do, gains less than its place says. The number at a "
-            "point was measured."
+            "nothing, as lookup and hybrid do, gains less than its place says. The speedups beside "
+            "the names were measured."
         ).format(gamma=gamma),
     )
     points = [
@@ -83,7 +83,9 @@ def results(jobs: Sequence[Job]) -> None:
     words = {
         "cost": _("c, cost of a guess in passes of the model"),
         "acceptance": _("guesses kept, of those tested"),
-        "hover": _("%{text}: c = %{x:.3f}, %{y:.0%} kept"),
+        "hover": _("c = %{x:.3f}, %{y:.0%} kept"),
+        "equal": _("equal predicted speedup"),
+        "plain": _("as fast as plain decoding"),
     }
     show_figure(
         charts.trade_off(points, gamma, pass_cost(outcomes), words), key="comparison.trade_off"

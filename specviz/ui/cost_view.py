@@ -61,7 +61,7 @@ def show(costs: Costs) -> None:
             "v": _("measured"),
             "free": _("if checking were free"),
             "tokens": _("k, tokens in the pass"),
-            "cost": _("v(k)"),
+            "cost": _("v(k), in passes over one"),
         }
         show_figure(charts.passes(costs, words), key="cost.passes")
         _note_dear_short_passes(costs)
@@ -107,7 +107,8 @@ def _show_drafters(costs: Costs) -> None:
             _("A guess"),
             help=_("c: the time of one drafted token, in units of the model’s pass over one."),
         )
-        show_figure(charts.drafts(costs, {"cost": _("c")}), key="cost.drafts")
+        words = {"cost": _("c, cost of a guess in passes of the model")}
+        show_figure(charts.drafts(costs, words), key="cost.drafts")
     with right:
         st.subheader(
             _("What it can gain"),
@@ -127,6 +128,8 @@ def _show_drafters(costs: Costs) -> None:
             "acceptance": _("α, the chance that a guess is kept"),
             "gamma": _("γ, guesses a cycle"),
             "hover": _("kept %{x:.0%}, γ = %{y}: %{z:.2f}×"),
+            "equal": _("equal predicted speedup"),
+            "plain": _("as fast as plain decoding"),
             "textbook": _("best γ, were checking free"),
             "here": _("best γ here"),
             "measured": _("measured on the Tune page"),

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from specviz.machine import Machine
 
 
+_INK = "#535a6b"
+"""Of captions on light: Streamlit's own for axes is too pale there to be read with ease."""
+
+
 def show_figure(figure: go.Figure, *, key: str) -> None:
+    if st.context.theme.type != "dark":
+        for axes in (figure.update_xaxes, figure.update_yaxes):
+            axes(tickfont={"color": _INK}, title={"font": {"color": _INK}})
     st.plotly_chart(figure, key=key, config={"displayModeBar": False})
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from specviz import charts
-from specviz.load import FIXED, LoadCosts, Loads, Policy, Server, Speed, under_load, waiting
+from specviz.load import FIXED, Choose, LoadCosts, Loads, Policy, Server, Speed, under_load, waiting
 from specviz.server.imports import importing
 from specviz.server.measurement import Report
 from specviz.ui import controls
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _PROMPTS = ("correct", "explain", "story")
 _PARTS = (0.3, 0.5, 0.7, 0.85, 1.0)
-_SHOWN_GAMMA = 4
 
 
 def drafter() -> str:
@@ -88,14 +87,12 @@ def show(measured: MeasuredLoad) -> None:
 @st.cache_data(max_entries=20, show_spinner=False)
 def _simulate(costs: str) -> tuple[Loads, dict[str, list[tuple[float, float]]]]:
     server = Server(LoadCosts.model_validate_json(costs))
-    waits = {
-        name: waiting(server, choose, _PARTS)
-        for name, choose in (
-            (_name(0), lambda _: Policy(0)),
-            (_name(_SHOWN_GAMMA), lambda _: Policy(_SHOWN_GAMMA)),
-            (_("load-aware"), server.load_aware),
-        )
-    }
+
+    def fixed(gamma: int) -> Choose:
+        return lambda _users: Policy(gamma)
+
+    waits = {_name(gamma): waiting(server, fixed(gamma), _PARTS) for gamma in FIXED}
+    waits[_("load-aware")] = waiting(server, server.load_aware, _PARTS)
     return under_load(server), waits
 
 
@@ -111,28 +108,32 @@ def _passes(measured: MeasuredLoad) -> None:
     costs = measured.costs
     single = costs.seconds[0][0]
     series = {
-        _("B = {users}").format(users=batch): [
+        (_("1 user") if batch == 1 else _("{users} users")).format(users=batch): [
             (float(k), seconds / single) for k, seconds in zip(costs.lengths, row, strict=True)
         ]
         for batch, row in zip(costs.batches, costs.seconds, strict=True)
     }
-    words = {"x": _("k, tokens of each user"), "y": _("T(B, k) / T(1, 1)")}
+    words = {"x": _("k, tokens of each user"), "y": _("time, in passes over one token")}
     show_figure(charts.curves(series, words), key="load.passes")
 
 
 def _crossing(loads: Loads) -> None:
     """From how many users on each γ loses."""
-    at_once, later = (
-        _("γ = {gamma} is slower than plain decoding at once."),
-        _("γ = {gamma} is slower than plain decoding from {users} users on."),
-    )
-    losing = {gamma: users for gamma in FIXED[1:] if (users := loads.loses_from(gamma))}
+    losing: dict[int, list[int]] = {}
+    for gamma in FIXED[1:]:
+        if users := loads.loses_from(gamma):
+            losing.setdefault(users, []).append(gamma)
+    if not losing:
+        st.caption(_("As simulated, no γ is slower than plain decoding with so many users."))
+        return
+    at_once, later = _("γ = {gammas} at once"), _("γ = {gammas} from {users} users on")
     said = [
-        (at_once if users == 1 else later).format(gamma=gamma, users=users)
-        for gamma, users in losing.items()
+        (at_once if users == 1 else later).format(gammas=", ".join(map(str, gammas)), users=users)
+        for users, gammas in losing.items()
     ]
-    nothing = _("No γ is slower than plain decoding with so many users.")
-    st.caption(" ".join([_("As simulated:"), *(said or [nothing])]))
+    st.caption(
+        _("As simulated, slower than plain decoding: {which}.").format(which="; ".join(said))
+    )
 
 
 def _series(loads: Loads, what: str) -> dict[str, list[tuple[float, float]]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def verdict(proof: Proof) -> None:
     """Whether something is lost, in a sentence."""
     numbers = {
-        "statistic": f"{proof.statistic:,.1f}",
+        "statistic": f"{proof.statistic:,.{0 if proof.statistic >= 1000 else 1}f}",
         "limit": f"{proof.critical_value:.1f}",
     }
     holds = proof.statistic < proof.critical_value
@@ -52,7 +52,7 @@ def numbers(proof: Proof) -> None:
     took = proof.exercised
     shown = [
         (
-            _("Chance alone"),
+            _("χ² by chance"),
             f"{proof.noise_floor:,.1f}",
             _(
                 "The chi-square of as many pairs drawn from the target’s own distribution: no "
@@ -60,7 +60,7 @@ def numbers(proof: Proof) -> None:
             ).format(count=proof.degrees_of_freedom),
         ),
         (
-            _("The drafter alone"),
+            _("χ² of the drafter"),
             f"{proof.control_statistic:,.0f}",
             _(
                 "The chi-square of the drafter’s own pairs. It must be large: a test that the "
@@ -68,12 +68,12 @@ def numbers(proof: Proof) -> None:
             ),
         ),
         (
-            _("Kept"),
+            _("Guesses kept"),
             f"{took.accepted:,}",
             _("Guesses that were tested and kept."),
         ),
         (
-            _("Refused"),
+            _("Guesses refused"),
             f"{took.resampled:,}",
             _("Guesses that were refused, each replaced by a draw from the residual."),
         ),

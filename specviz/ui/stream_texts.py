@@ -70,8 +70,9 @@ def _frame() -> dict[str, str]:
 def _states() -> dict[str, str]:
     return {
         "status.waiting": _("Connecting"),
-        "status.queued.one": _("Waiting: {count} run is before yours"),
-        "status.queued.other": _("Waiting: {count} runs are before yours"),
+        "status.queued": _("Waiting: next in turn"),
+        "status.queued.one": _("Waiting: {count} more before this one"),
+        "status.queued.other": _("Waiting: {count} more before this one"),
         "status.loading": _("Loading the model"),
         "status.running": _("Running"),
         "status.reconnecting": _("Connection lost: reconnecting"),

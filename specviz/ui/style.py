@@ -17,4 +17,4 @@ _SHEET = (Path(__file__).with_name("page.css")).read_text("utf-8")
 
 def use_style() -> None:
     """Apply the style sheet to every page."""
-    st.html(f"<style>:root {{ --settings-label: {json.dumps(_('Settings'))}; }}\n{_SHEET}</style>")
+    st.html(f"<style>:root {{ --settings-label: {json.dumps(_('Menu'))}; }}\n{_SHEET}</style>")

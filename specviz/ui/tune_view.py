@@ -136,6 +136,7 @@ def _prompts() -> Prompts:
             _("Kinds"),
             [key for key, preset in PRESETS.items() if not preset.raw],
             selection_mode="multi",
+            wrap=True,
             default=("rewrite", "explain", "story"),
             format_func=preset_name,
             key="tune.kinds",
@@ -230,8 +231,8 @@ def show(result: BenchResult) -> None:
         )
         words = {
             "gamma": _("γ, guesses at a time"),
-            "hover": _("%{y}, γ = %{x}: %{z:.2f}×"),
-            "given_up": _("(given up)"),
+            "hover": _("%{y}, γ = %{x}: %{z:.2f}×, %{customdata}"),
+            "given_up": _("given up"),
         }
         show_figure(charts.speedups(result, words), key="tune.speedups")
     with right:
@@ -239,7 +240,7 @@ def show(result: BenchResult) -> None:
         st.subheader(
             _("Predicted and measured"),
             help=_(
-                "The prediction: tokens a cycle, from how often each guess is kept, divided by "
+                "The prediction: tokens a cycle, τ, as they were seen, divided by "
                 "what the cycle costs, γ·c + v(γ + 1). Where it is right, points lie on the line."
             ),
         )

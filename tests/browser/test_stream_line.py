@@ -114,8 +114,8 @@ def test_waiting_loading_running_finished(open_run: OpenRun) -> None:
     for released, said in enumerate(
         [
             "Connecting",
-            "Waiting: 2 runs are before yours",
-            "Waiting: 1 run is before yours",
+            "Waiting: 2 more before this one",
+            "Waiting: 1 more before this one",
             "Loading the model",
             "Running",
         ]

@@ -405,6 +405,12 @@ def test_health_says_ok_and_the_version(hubs: Hubs, serve: Serve) -> None:
     assert answer.json() == {"status": "ok", "version": specviz.__version__}
 
 
+def test_the_first_page_is_found_by_its_name_too(hubs: Hubs, serve: Serve) -> None:
+    address = f"http://{serve(hubs())}/live"
+    assert httpx.get(address).headers["location"] == "./"
+    assert httpx.get(f"{address}?job=abc").headers["location"] == "./?job=abc"
+
+
 def test_every_answer_has_the_security_headers(hubs: Hubs, serve: Serve) -> None:
     host = serve(hubs())
     for path in ("/healthz", "/api/nothing", "/nothing"):

@@ -27,8 +27,8 @@ def test_nothing_is_lost_at_first(page: AppTest) -> None:
     assert verdict.value.endswith("under 51.2.")
     assert not page.error
     shown = {metric.label: metric.value for metric in page.metric}
-    assert float(shown["Chance alone"]) < 51.2
-    assert int(shown["The drafter alone"].replace(",", "")) > 1000
+    assert float(shown["χ² by chance"]) < 51.2
+    assert int(shown["χ² of the drafter"].replace(",", "")) > 1000
     assert len(page.get("plotly_chart")) == 2
 
 

@@ -50,7 +50,9 @@ def bars(tokens: Sequence[str], shares: Shares, smallest: float, *, key: str) ->
                 "target": _("target, p"),
                 "drafter": _("drafter, q"),
                 "residual": _("residual: drawn from after a refusal"),
-                "summary": _("A guess is accepted {share} of the time: the sum of min(p, q)."),
+                "summary": _(
+                    "By the rule, a guess is accepted {share} of the time: the sum of min(p, q)."
+                ),
             },
         },
         default={"shares": held},

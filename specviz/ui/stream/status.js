@@ -47,7 +47,9 @@ export class Status {
 
   say(phase, run) {
     const { texts } = this;
-    if (phase === "queued") return texts.count("status.queued", run.position - 1);
+    if (phase === "queued" && run.position > 1) {
+      return texts.count("status.queued", run.position - 1);
+    }
     if (phase === "finished") {
       const reason = mainLane(run)?.ended?.reason;
       return reason ? texts.say(`status.finished.${reason}`) : texts.say("status.finished");

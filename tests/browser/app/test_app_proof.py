@@ -41,11 +41,11 @@ def drag(page: Page, bar: Locator, share: float) -> None:
 
 def test_a_dragged_bar_changes_the_test_and_the_proof_holds(page: Page) -> None:
     before = page.get_by_text("The chi-square is").inner_text()
-    assert page.get_by_text("A guess is accepted 46%").count() == 1
+    assert page.get_by_text("a guess is accepted 46%").count() == 1
     drag(page, bar(page, "drafter, q, A"), 0.6)
     assert shares(page, "drafter")[0] == pytest.approx(60, abs=2)
     assert sum(shares(page, "drafter")) == pytest.approx(100, abs=3)
-    assert page.get_by_text("A guess is accepted 46%").count() == 0
+    assert page.get_by_text("a guess is accepted 46%").count() == 0
     verdict = page.get_by_text("The chi-square is")
     expect(verdict).not_to_have_text(before, timeout=LONG)
     expect(page.get_by_text("Nothing is lost.")).to_be_visible(timeout=LONG)
