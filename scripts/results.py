@@ -104,7 +104,10 @@ def _grid(result: BenchResult) -> list[str]:
     lines = [
         f"## {title}",
         "",
-        "Speedup against plain decoding, in brackets as predicted from acceptance, c and v.",
+        (
+            "Speedup against plain decoding, in brackets as predicted: τ, the tokens a cycle, "
+            "divided by what its guesses (c) and its pass (v) cost."
+        ),
         "",
         _line(["drafter", *(f"γ = {gamma}" for gamma in gammas)]),
         _line(["---"] * (1 + len(gammas))),

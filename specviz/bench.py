@@ -308,8 +308,8 @@ def _row(
         survival=tuple(at.accepted / summary.cycles for at in summary.conditional_acceptance),
         draft_cost=cost,
         predicted_speedup=predicted_speedup(
+            summary.mean_acceptance_length or 1.0,
             summary.drafted_histogram,
-            [rate or 0.0 for rate in conditional],
             draft_cost=cost,
             pass_cost=pass_cost,
             overhead=(summary.overhead - baseline.overhead) / baseline.target_pass,

@@ -20,9 +20,10 @@ from specviz.settings import Settings
 from specviz.trace import APART, Trace
 
 BATCHES = (1, 2, 4, 8, 16)
-LENGTHS = (1, 2, 3, 5, 9)
 LONGEST = 8
 """γ of the recorded runs; shorter drafts are read off them."""
+LENGTHS = range(1, LONGEST + 2)
+"""All that a cycle may check: on a CPU T(k) does not rise evenly."""
 _ROUNDS = 2
 """Of each batch size, after every prompt."""
 
@@ -82,7 +83,7 @@ def measure_load(
         drafter=drafter,
         costs=LoadCosts(
             batches=tuple(batches),
-            lengths=LENGTHS,
+            lengths=tuple(LENGTHS),
             seconds=tuple(each.medians() for each in passes),
             draft_cost=draft_cost(guessing, not_guessing),
             overhead=not_guessing.overhead,

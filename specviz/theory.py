@@ -59,23 +59,23 @@ def best_gamma(
 
 
 def predicted_speedup(
+    tokens: float,
     drafted: Mapping[int, int],
-    conditional_acceptance: Sequence[float],
     *,
     draft_cost: float,
     pass_cost: Mapping[int, float],
     overhead: float,
 ) -> float:
-    """Expected tokens ÷ (d·c + v(d + 1) + overhead), over cycles that drafted d tokens.
+    """Tokens a cycle ÷ the mean of d·c + v(d + 1) + overhead over cycles that drafted d tokens.
 
     Args:
+        tokens: τ, as it was seen. Where every cycle drafts γ it is `expected_tokens` of the
+            conditional acceptances; where the sure drafts are the long ones it is more.
         drafted: how many cycles drafted how many tokens. A drafter that always proposes γ has
             one entry, which gives the formula of the literature.
-        conditional_acceptance: by position.
         draft_cost: c, of one draft step.
         pass_cost: v(k), of a target pass over k tokens; v(1) = 1.
         overhead: what a cycle spends on sampling and bookkeeping beyond plain decoding's.
     """
-    tokens = sum(n * expected_tokens(conditional_acceptance[:d]) for d, n in drafted.items())
     cost = sum(n * (d * draft_cost + pass_cost[d + 1] + overhead) for d, n in drafted.items())
-    return tokens / cost
+    return tokens * sum(drafted.values()) / cost

@@ -22,7 +22,8 @@ def test_everything_that_a_simulation_needs() -> None:
     )
     assert told[-1][0] == told[-1][1] == len(told)
     costs = measured.costs
-    assert [len(row) for row in costs.seconds] == [5, 5]
+    assert costs.lengths == tuple(range(1, 10)), "every number of tokens that is ever checked"
+    assert [len(row) for row in costs.seconds] == [9, 9]
     assert all(second > 0 for row in costs.seconds for second in row)
     assert costs.draft_cost > 0
     assert measured.speedup > 0

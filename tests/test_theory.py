@@ -32,21 +32,21 @@ def test_alpha_is_not_the_draft_acceptance_rate() -> None:
 def test_predicted_speedup_by_hand() -> None:
     """γ = 2, all kept: 3 tokens for 2·0.1 + 1.2 + 0.1 = 1.5 passes."""
     assert predicted_speedup(
-        {2: 7}, [1.0, 1.0], draft_cost=0.1, pass_cost={1: 1.0, 3: 1.2}, overhead=0.1
+        3.0, {2: 7}, draft_cost=0.1, pass_cost={1: 1.0, 3: 1.2}, overhead=0.1
     ) == pytest.approx(2.0)
 
 
 def test_cycles_without_a_draft_weigh_in() -> None:
-    """One cycle of 2 tokens for 1 pass, three plain ones: 5 tokens for 4 passes."""
+    """One cycle of 2 tokens for 1 + 1 passes, three plain ones: 5 tokens for 5 passes."""
     assert predicted_speedup(
-        {0: 3, 1: 1}, [1.0], draft_cost=0.0, pass_cost={1: 1.0, 2: 1.0}, overhead=0.0
-    ) == pytest.approx(1.25)
+        1.25, {0: 3, 1: 1}, draft_cost=0.5, pass_cost={1: 1.0, 2: 1.5}, overhead=0.0
+    ) == pytest.approx(1.0)
 
 
 def test_a_bad_drafter_is_predicted_slower_than_plain() -> None:
     """Case 20: nothing is clamped at 1."""
     assert predicted_speedup(
-        {4: 1}, [0.0], draft_cost=0.5, pass_cost={1: 1.0, 5: 1.5}, overhead=0.0
+        1.0, {4: 1}, draft_cost=0.5, pass_cost={1: 1.0, 5: 1.5}, overhead=0.0
     ) == pytest.approx(1 / 3.5)
 
 
