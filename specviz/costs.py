@@ -28,7 +28,7 @@ PASS_LENGTHS = (*range(1, 17), 20, 24, 28, 32)
 CONTEXT = 128
 """Tokens in the cache before each pass."""
 
-_ROUNDS = 11
+_ROUNDS = 15
 _DRAFTED = 4
 """Tokens of each draft that is timed."""
 _DRAFT_TOKENS = 48
@@ -64,7 +64,7 @@ class PassCost(BaseModel):
     """k"""
     seconds: Spread
     v: Spread
-    """T(k) / T(1), of a pass over one token just before."""
+    """T(k) / T(1), of passes over one token just before and after."""
     bytes: int
     """Weights and cached keys and values that it reads."""
     operations: int
@@ -134,20 +134,26 @@ def measure_passes(
 ) -> list[PassCost]:
     """T(k) and v(k) for 1 and each of `lengths`, in rounds that go through all of them.
 
-    In front of each pass one over a single token is timed: some machines change their speed within
-    a round, and to both of them alike.
+    Before and after each pass one over a single token is timed: some machines change their speed
+    within a round, and to all of them alike.
     """
-    lengths = sorted({1, *lengths})
+    longer = sorted({*lengths} - {1})
+    lengths = [1, *longer]
     seconds: dict[int, list[float]] = {k: [] for k in lengths}
-    ratios: dict[int, list[float]] = {k: [] for k in lengths}
+    ratios: dict[int, list[float]] = {1: [1.0], **{k: [] for k in longer}}
     passes = TimedPasses(target, max(lengths))
     for done in range(_ROUNDS + 1):
-        for k in lengths if done % 2 else reversed(lengths):
-            single = passes.seconds(1)
-            took = single if k == 1 else passes.seconds(k)
+        before = passes.seconds(1)
+        taken = [before]
+        for k in longer if done % 2 else reversed(longer):
+            took, after = passes.seconds(k), passes.seconds(1)
+            taken.append(after)
             if done:  # the first round warms up
                 seconds[k].append(took)
-                ratios[k].append(took / single)
+                ratios[k].append(2 * took / (before + after))
+            before = after
+        if done:
+            seconds[1] += taken
         progress(done, _ROUNDS)
     return [
         PassCost(

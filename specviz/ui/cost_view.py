@@ -53,8 +53,8 @@ def show(costs: Costs) -> None:
             _("A pass over k tokens"),
             help=_(
                 "v(k) = T(k) / T(1): the time of one pass of the model over k tokens, in units of "
-                "a pass over one just before. Checking γ guesses takes a pass over γ + 1. The bars "
-                "are quartiles of several rounds."
+                "passes over one just before and after. Checking γ guesses takes a pass over "
+                "γ + 1. The bars are quartiles of several rounds."
             ),
         )
         words = {
