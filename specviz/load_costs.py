@@ -112,15 +112,17 @@ class _Passes:
         """A row for each round, a column for each of `LENGTHS`."""
 
     def measure(self) -> None:
-        """One round: a pass of each length; the first round warms up and does not count."""
+        """One round: a pass of each length, up and down in turns, after a first one to warm up."""
         if not self._seconds:
-            self._round()
-        self._seconds.append(self._round())
+            self._round(LENGTHS)
+        up = len(self._seconds) % 2 == 0
+        round_ = self._round(LENGTHS if up else LENGTHS[::-1])
+        self._seconds.append(round_ if up else round_[::-1])
 
     def medians(self) -> tuple[float, ...]:
         """T(B, k) for each of `LENGTHS`, in seconds."""
         columns = zip(*self._seconds, strict=True)
         return tuple(Spread.of(column).median for column in columns)
 
-    def _round(self) -> list[float]:
-        return [self._passes.seconds(k) for k in LENGTHS]
+    def _round(self, lengths: Sequence[int]) -> list[float]:
+        return [self._passes.seconds(k) for k in lengths]
