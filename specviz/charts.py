@@ -182,12 +182,12 @@ def roofline(costs: Costs, words: Words) -> go.Figure:
             ),
         ]
     )
-    figure.update_xaxes(title=words["intensity"], type="log", tickvals=_round(ends))
-    figure.update_yaxes(title=words["rate"], type="log", tickvals=_round([*roof, *rates]))
+    figure.update_xaxes(title=words["intensity"], type="log", tickvals=_log_ticks(ends))
+    figure.update_yaxes(title=words["rate"], type="log", tickvals=_log_ticks([*roof, *rates]))
     return _finished(figure, hovermode="closest")
 
 
-def _round(values: Sequence[float]) -> list[float]:
+def _log_ticks(values: Sequence[float]) -> list[float]:
     """1, 2, 5, 10, 20, … about all that is to be seen on a logarithmic axis."""
     exponents = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
     return [step * 10.0**exponent for exponent in exponents for step in (1, 2, 5)]

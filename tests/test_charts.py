@@ -98,7 +98,7 @@ def test_the_roof_by_hand() -> None:
 
 
 def test_round_numbers_about_a_range() -> None:
-    assert charts._round([0.3, 7.0]) == pytest.approx([0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50])
+    assert charts._log_ticks([0.3, 7.0]) == pytest.approx([0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50])
 
 
 def test_the_predicted_speedup_by_hand() -> None:

@@ -272,8 +272,10 @@ def _recommendation(best: Recommendation) -> None:
         return
     text = _("**Take {drafter} with γ = {gamma}**: {speedup}× as fast as plain decoding here.")
     if best.next_survival is not None and best.next_cost is not None:
-        text += " " + _(
-            "One more guess would be kept {survival} of the time and cost {cost} of a pass."
+        text += " " + (
+            _("One more guess would be kept {survival} of the time and cost {cost} of a pass.")
+            if best.next_cost > 0
+            else _("One more guess would be kept {survival} of the time and cost nothing.")
         )
     if not best.certain:
         text += " " + _("With other prompts it may be slower: measure more of them.")

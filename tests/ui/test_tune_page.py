@@ -106,6 +106,21 @@ def test_it_is_taken_along(open_app: Open, hub: Hub, asked: list[Workload]) -> N
     assert "cannot load mtp" in app.info[0].value
 
 
+class TestOneMoreGuessIsFree:
+    @pytest.fixture
+    def result(self) -> BenchResult:
+        """v(4) = 1.1 lies under v(3) = 1.2, as with routines for so many rows on some CPUs."""
+        passes = {**GRID.environment.pass_cost, 4: 1.1}
+        environment = GRID.environment.model_copy(update={"pass_cost": passes})
+        return GRID.model_copy(update={"environment": environment})
+
+    def test_its_cost_is_no_negative_number(
+        self, open_app: Open, hub: Hub, asked: list[Workload]
+    ) -> None:
+        app = measured(page(open_app()), hub)
+        assert "kept 16% of the time and cost nothing." in app.success[0].value
+
+
 class TestNothingPays:
     @pytest.fixture
     def result(self) -> BenchResult:
